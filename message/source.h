@@ -1,0 +1,38 @@
+/*
+ * Where messages come from: a message, an mbox, a Maildir, an MH folder, a directory tree, or standard
+ * input, any file of them also compressed (.gz, .xz, .zst). Messages come one at a time, in a fixed order
+ * (directories sorted by name), in bounded memory.
+ */
+#ifndef MESSAGE_SOURCE_H
+#define MESSAGE_SOURCE_H
+
+#include <glib.h>
+#include <stdbool.h>
+
+struct message_source;
+
+enum message_source_form {
+    MESSAGE_SOURCE_MAIL,  /* mail: a file is a message or an mbox */
+    MESSAGE_SOURCE_TEXT,  /* plain text: a file is a document */
+    MESSAGE_SOURCE_LINES, /* plain text: a line is a document */
+};
+
+struct message_source_item {
+    char *path;   /* "file", or "file#N" in an mbox (N from 1); "-" for standard input */
+    GBytes *data; /* the message; NULL when it could not be read */
+    GError *error; /* then why: the source goes on with the next one */
+};
+
+/* Paths as on a command line; "-" is standard input. `max_bytes` of a message are kept (0: all). */
+struct message_source *message_source_new(char *const *paths, enum message_source_form form, size_t max_bytes);
+
+/* The next message, or NULL at the end. Free it with message_source_item_free(). */
+struct message_source_item *message_source_next(struct message_source *source);
+
+/* Bytes read so far and bytes there are in all (0: not known), for a progress bar. */
+void message_source_position(const struct message_source *source, guint64 *done_out, guint64 *total_out);
+
+void message_source_item_free(struct message_source_item *item);
+void message_source_free(struct message_source **source);
+
+#endif

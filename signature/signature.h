@@ -1,0 +1,92 @@
+/*
+ * signature/ turns terms and a lexicon into a signature: K exact lexicon hashes that propose candidates,
+ * and a 512-bit simhash (the sketch) that verifies them. See doc/ and DESIGN for why.
+ *
+ * Everything here is a pure function of its arguments; any thread.
+ */
+#ifndef SIGNATURE_SIGNATURE_H
+#define SIGNATURE_SIGNATURE_H
+
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/term.h"
+#include "lexicon/lexicon.h"
+#include "message/message.h"
+
+#define SIGNATURE_WORDS   8                   /* of the sketch */
+#define SIGNATURE_BITS    (SIGNATURE_WORDS * 64)
+#define SIGNATURE_MAX_LEX (LEXICON_MAX_K + 1) /* dropout has the original lexicon too */
+
+/*
+ * A value: copied, compared, printed; owns nothing. The same terms and the same lexicon give the same
+ * signature on every machine, whatever the order of the terms.
+ */
+struct signature {
+    uint64_t lexicon;                 /* id: signatures of different lexicons have nothing in common */
+    enum message_view view;
+    uint16_t n_lex;                   /* K, or K + 1 with dropout; 1 in the part view */
+    uint16_t terms;                   /* distinct terms that went into the sketch, at most 65535 */
+    uint64_t lex[SIGNATURE_MAX_LEX];  /* 0: too few terms for this lexicon */
+    uint64_t sketch[SIGNATURE_WORDS];
+};
+
+/* All views of one message, in the order of enum message_view; those it has. */
+struct signature_set {
+    unsigned n;
+    struct signature v[MESSAGE_VIEWS];
+};
+
+/* Fewer distinct terms than this: unscannable, never matched, never stored. */
+#define SIGNATURE_MIN_TERMS 5
+
+/* Signs the terms of one view. False when there are too few. */
+bool signature_make(const struct lexicon *lexicon, enum message_view view, struct terms terms,
+                    struct signature *out);
+
+/* Signs a message. n = 0: unscannable. */
+void signature_make_all(const struct lexicon *lexicon, const struct message *message, unsigned min_terms,
+                        struct signature_set *out);
+
+bool signature_equal(const struct signature *a, const struct signature *b);
+
+/* Bits that differ between the sketches: 0 … 512. */
+unsigned signature_hamming(const struct signature *a, const struct signature *b);
+
+/* How many lexicon hashes agree. */
+unsigned signature_shared(const struct signature *a, const struct signature *b);
+
+/* cos(π d / 512), never below 0; and the largest distance that has at least that similarity. */
+double signature_similarity(unsigned distance);
+unsigned signature_distance(double similarity);
+
+/* The thresholds: [match] in refrain.conf. */
+struct signature_rule {
+    double tag, reject;   /* similarities */
+    unsigned min_shared;  /* lexicon hashes that must agree */
+};
+
+extern const struct signature_rule signature_default_rule;
+
+enum signature_level { SIGNATURE_STRANGER, SIGNATURE_TAG, SIGNATURE_REJECT };
+
+struct signature_likeness {
+    enum signature_level level;
+    unsigned distance;   /* of the sketches */
+    unsigned shared;     /* lexicon hashes that agree */
+    double similarity;   /* after the penalty for short texts: what users see and set */
+};
+
+/* The accept rule. Signatures of different lexicons or views are strangers. */
+struct signature_likeness signature_compare(const struct signature *a, const struct signature *b,
+                                            const struct signature_rule *rule);
+
+/*
+ * One line of text and back, for tests, logs and exports:
+ *      view terms lex,lex,-,lex sketch         (hex; - where there are too few terms)
+ */
+char *signature_print(const struct signature *signature);
+bool signature_parse(const char *text, uint64_t lexicon, struct signature *out, GError **error);
+
+#endif
