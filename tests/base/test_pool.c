@@ -1,0 +1,111 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <glib.h>
+
+#include "base/pool.h"
+
+/* Items are numbers; work squares them, slower for some, so that they finish out of order. */
+struct run {
+    guint64 given, taken, stop_after;
+    gint alive, most_alive;
+};
+
+struct item {
+    guint64 number, square;
+};
+
+static void *next(void *user)
+{
+    struct run *run = user;
+    if (run->given == 5000)
+        return NULL;
+    struct item *item = g_new0(struct item, 1);
+    item->number = run->given++;
+    run->alive++;
+    run->most_alive = MAX(run->most_alive, run->alive);
+    return item;
+}
+
+static void square(void *data, void *worker, void *user)
+{
+    (void)worker;
+    (void)user;
+    struct item *item = data;
+    guint64 spin = item->number % 7 * 300;
+    for (guint64 i = 0; i < spin; i++)
+        item->square += i & 1;
+    item->square = item->number * item->number;
+}
+
+static bool done(void *data, void *user)
+{
+    struct item *item = data;
+    struct run *run = user;
+    assert_int_equal(item->number, run->taken);
+    assert_int_equal(item->square, item->number * item->number);
+    run->taken++;
+    run->alive--;
+    g_free(item);
+    return !run->stop_after || run->taken < run->stop_after;
+}
+
+static void results_come_in_input_order_within_the_window(void **state)
+{
+    (void)state;
+    for (unsigned threads = 1; threads <= 8; threads *= 2) {
+        struct run run = { 0 };
+        pool_run(&(struct pool_plan) {
+            .threads = threads, .window = 16, .next = next, .work = square, .done = done, .user = &run });
+        assert_int_equal(run.taken, 5000);
+        assert_true(run.most_alive <= 16);
+    }
+}
+
+static void a_stop_drains_what_was_given(void **state)
+{
+    (void)state;
+    struct run run = { .stop_after = 100 };
+    pool_run(&(struct pool_plan) {
+        .threads = 4, .window = 32, .next = next, .work = square, .done = done, .user = &run });
+    assert_int_equal(run.taken, run.given);
+    assert_true(run.given < 200);
+}
+
+static void *worker_new(void *user)
+{
+    g_atomic_int_inc((gint *)user);
+    return user;
+}
+
+static void worker_free(void *worker)
+{
+    g_atomic_int_add((gint *)worker, -1);
+}
+
+static void *none(void *user)
+{
+    (void)user;
+    return NULL;
+}
+
+static void worker_states_are_freed(void **state)
+{
+    (void)state;
+    gint workers = 0;
+    pool_run(&(struct pool_plan) { .threads = 3, .next = none, .worker_new = worker_new,
+                                   .worker_free = worker_free, .work = square, .done = done, .user = &workers });
+    assert_int_equal(workers, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_come_in_input_order_within_the_window),
+        cmocka_unit_test(a_stop_drains_what_was_given),
+        cmocka_unit_test(worker_states_are_freed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
