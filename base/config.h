@@ -110,6 +110,9 @@ struct config *config_load(const char *path, GError **error);
 struct config *config_ref(struct config *config);
 void config_unref(struct config *config);
 
+/* "file:line" of a key in a file, or the file alone when the key is not in it: for errors found later on. */
+char *config_where(const char *path, const char *section, const char *name);
+
 /* $sysconfdir/refrain/refrain.conf */
 const char *config_default_path(void);
 

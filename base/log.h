@@ -8,7 +8,8 @@
 #include <glib.h>
 #include <stdbool.h>
 
-enum log_target { LOG_TARGET_STDERR, LOG_TARGET_SYSLOG, LOG_TARGET_JOURNAL };
+/* Auto: the journal when systemd connected stderr to it, else stderr. */
+enum log_target { LOG_TARGET_STDERR, LOG_TARGET_SYSLOG, LOG_TARGET_JOURNAL, LOG_TARGET_AUTO };
 
 /* Ordered: a level shows itself and those before it. */
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
@@ -18,6 +19,9 @@ void log_open(const char *program, enum log_target target, enum log_level level)
 
 /* Any thread. */
 void log_write(enum log_level level, const char *format, ...) G_GNUC_PRINTF(2, 3);
+
+/* Would a line of this level be written? Saves the work of building one that nobody reads. */
+bool log_shows(enum log_level level);
 
 #define log_error(...)   log_write(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warning(...) log_write(LOG_LEVEL_WARNING, __VA_ARGS__)
