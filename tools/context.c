@@ -1,0 +1,199 @@
+#include "tools/context.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "autoconfig.h"
+#include "base/error.h"
+#include "tools/command.h"
+
+static void add_common(GOptionContext *options, struct context *context)
+{
+    const GOptionEntry common[] = {
+        { "config", 'c', 0, G_OPTION_ARG_FILENAME, &context->config_path, "read this configuration", "FILE" },
+        { "store", 0, 0, G_OPTION_ARG_STRING, &context->store_url, "use this store", "URL" },
+        { "lexicon", 0, 0, G_OPTION_ARG_FILENAME, &context->lexicon_path, "use this lexicon", "FILE" },
+        { "json", 0, 0, G_OPTION_ARG_NONE, &context->json, "print one JSON object a line", NULL },
+        { "quiet", 'q', 0, G_OPTION_ARG_NONE, &context->quiet, "no progress bar and no totals", NULL },
+        { "jobs", 'j', 0, G_OPTION_ARG_INT, &context->jobs, "work on N threads (default: one per core)", "N" },
+        { "version", 0, 0, G_OPTION_ARG_NONE, &context->version, "print the version", NULL },
+        { "help", 'h', 0, G_OPTION_ARG_NONE, &context->help, "print this help", NULL },
+        { NULL, 0, 0, 0, NULL, NULL, NULL },
+    };
+    g_option_context_add_main_entries(options, common, NULL);
+    g_option_context_set_help_enabled(options, FALSE);
+}
+
+/* GLib's sentence begins with a capital and ends without advice. */
+static void usage_error(GError **error, GError *from, const char *command)
+{
+    from->message[0] = g_ascii_tolower(from->message[0]);
+    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "%s: see refrain %s%s--help", from->message, command,
+                *command ? " " : "");
+    g_error_free(from);
+}
+
+bool context_parse_first(struct context *context, int *argc, char ***argv, GError **error)
+{
+    GOptionContext *options = g_option_context_new(NULL);
+    add_common(options, context);
+    g_option_context_set_strict_posix(options, TRUE);
+    GError *wrong = NULL;
+    bool ok = g_option_context_parse(options, argc, argv, &wrong);
+    g_option_context_free(options);
+    if (!ok)
+        usage_error(error, wrong, "");
+    return ok;
+}
+
+bool context_parse(struct context *context, const struct command *command, const GOptionEntry *own, int argc,
+                   char **argv, GError **error)
+{
+    const GOptionEntry rest[] = {
+        { G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &context->arguments, NULL, NULL },
+        { NULL, 0, 0, 0, NULL, NULL, NULL },
+    };
+    g_autofree char *arguments = g_strdup_printf("%s", command->arguments);
+    GOptionContext *options = g_option_context_new(arguments);
+    g_autofree char *summary = g_strdup_printf("%c%s.", g_ascii_toupper(command->summary[0]), command->summary + 1);
+    g_option_context_set_summary(options, summary);
+    g_option_context_set_description(options, command->more);
+    if (own)
+        g_option_context_add_main_entries(options, own, NULL);
+    add_common(options, context);
+    g_option_context_add_main_entries(options, rest, NULL);
+
+    g_autofree char *program = g_strdup_printf("refrain %s", command->name);
+    g_set_prgname(program); /* the usage line of the help */
+    GError *wrong = NULL;
+    bool ok = g_option_context_parse(options, &argc, &argv, &wrong);
+    if (!ok) {
+        usage_error(error, wrong, command->name);
+    } else if (context->help) {
+        g_autofree char *text = g_option_context_get_help(options, TRUE, NULL);
+        fputs(text, stdout);
+        ok = false;
+    } else if (context->version) {
+        puts(PACKAGE " " VERSION);
+        ok = false;
+    } else if (context->jobs < 0 || context->jobs > 1024) {
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "--jobs %d is not possible: give 1 to 1024",
+                    context->jobs);
+        ok = false;
+    }
+    g_set_prgname("refrain");
+    g_option_context_free(options);
+    if (!context->arguments)
+        context->arguments = g_new0(char *, 1);
+    return ok;
+}
+
+bool context_arguments(const struct context *context, const struct command *command, unsigned min, unsigned max,
+                       GError **error)
+{
+    unsigned n = g_strv_length(context->arguments);
+    if (n >= min && (max == 0 || n <= max))
+        return true;
+    if (n < min)
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "something is missing: refrain %s %s", command->name,
+                    command->arguments);
+    else
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "\"%s\" is too much: refrain %s %s",
+                    context->arguments[max], command->name, command->arguments);
+    return false;
+}
+
+bool context_open_config(struct context *context, GError **error)
+{
+    const char *path = context->config_path ? context->config_path : config_default_path();
+    bool absent = !context->config_path && !g_file_test(path, G_FILE_TEST_EXISTS);
+    context->config = absent ? config_new() : config_load(path, error);
+    if (!context->config)
+        return false;
+    const struct config *config = context->config;
+    context->rule = (struct signature_rule){
+        .tag = config->match.tag_similarity,
+        .reject = config->match.reject_similarity,
+        .min_shared = config->match.min_shared,
+    };
+    context->limits = (struct message_limits){
+        .bytes = config->limits.message_bytes,
+        .header_bytes = config->limits.header_bytes,
+        .parts = config->limits.parts,
+        .depth = config->limits.depth,
+        .text_bytes = config->limits.text_bytes,
+        .terms = config->limits.terms,
+    };
+    return true;
+}
+
+const char *context_lexicon_path(const struct context *context)
+{
+    return context->lexicon_path ? context->lexicon_path : context->config->lexicon.file;
+}
+
+const char *context_store_url(const struct context *context)
+{
+    return context->store_url ? context->store_url : context->config->store.url;
+}
+
+bool context_open_lexicon(struct context *context, GError **error)
+{
+    context->lexicon = lexicon_open(context_lexicon_path(context), error);
+    return context->lexicon != NULL;
+}
+
+static const char *or_null(const char *text)
+{
+    return text && *text ? text : NULL;
+}
+
+struct store_options context_store_options(const struct context *context, bool read_only)
+{
+    const struct config *config = context->config;
+    struct store_options options = store_default_options;
+    options.url = context_store_url(context);
+    /* The password and the replica of the config belong to the config's URL. */
+    options.password_file = context->store_url ? NULL : or_null(config->store.password_file);
+    options.read_url = context->store_url || !read_only ? NULL : or_null(config->store.read_url);
+    options.timeout = config->store.timeout;
+    options.ttl = config->store.ttl;
+    options.quorum = config->report.quorum;
+    options.trusted = (const char *const *)config->report.trusted;
+    options.wait_replicas = config->store.wait_replicas;
+    options.simhash_tables = config->store.simhash_tables;
+    options.read_only = read_only;
+    return options;
+}
+
+bool context_open_store(struct context *context, bool read_only, GError **error)
+{
+    struct store_options options = context_store_options(context, read_only);
+    context->store = store_open(&options, context->lexicon, error);
+    return context->store != NULL;
+}
+
+bool context_open(struct context *context, enum context_needs needs, GError **error)
+{
+    if (!context_open_config(context, error))
+        return false;
+    if ((needs & CONTEXT_LEXICON) && !context_open_lexicon(context, error))
+        return false;
+    bool write = (needs & CONTEXT_WRITE & ~CONTEXT_LEXICON) != 0;
+    bool read = (needs & CONTEXT_READ & ~CONTEXT_LEXICON) != 0;
+    return !(read || write) || context_open_store(context, !write, error);
+}
+
+void context_close(struct context *context)
+{
+    store_close(&context->store);
+    if (context->lexicon)
+        lexicon_unref(context->lexicon);
+    if (context->config)
+        config_unref(context->config);
+    g_free(context->config_path);
+    g_free(context->store_url);
+    g_free(context->lexicon_path);
+    g_strfreev(context->arguments);
+    *context = (struct context){ 0 };
+}
