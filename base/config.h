@@ -38,11 +38,11 @@ struct config {
     } lexicon;
     struct {
         char *url, *password_file, *read_url;
-        int64_t timeout;                  /* milliseconds */
-        int64_t ttl;                      /* milliseconds */
+        int64_t timeout; /* milliseconds */
+        int64_t ttl;     /* milliseconds */
         enum config_on_failure on_failure;
-        unsigned wait_replicas;           /* WAIT for this many after a report */
-        bool simhash_tables;              /* Manku's tables as a second proposer */
+        unsigned wait_replicas; /* WAIT for this many after a report */
+        bool simhash_tables;    /* Manku's tables as a second proposer */
     } store;
     struct {
         double tag_similarity, reject_similarity;
@@ -81,18 +81,25 @@ struct config {
 };
 
 enum config_type {
-    CONFIG_STRING, CONFIG_LIST, CONFIG_BOOL, CONFIG_UNSIGNED, CONFIG_OCTAL,
-    CONFIG_SIMILARITY, CONFIG_TIME, CONFIG_SIZE, CONFIG_CHOICE,
+    CONFIG_STRING,
+    CONFIG_LIST,
+    CONFIG_BOOL,
+    CONFIG_UNSIGNED,
+    CONFIG_OCTAL,
+    CONFIG_SIMILARITY,
+    CONFIG_TIME,
+    CONFIG_SIZE,
+    CONFIG_CHOICE,
 };
 
 /* One row of the table. */
 struct config_key {
     const char *section, *name;
     enum config_type type;
-    size_t offset;               /* of the value in struct config */
-    const char *initial;         /* the default, as it would be written in the file */
-    const char *const *choices;  /* CONFIG_CHOICE: the words, in the order of the enum */
-    const char *help;            /* one line, for the sample file and the manual */
+    size_t offset;              /* of the value in struct config */
+    const char *initial;        /* the default, as it would be written in the file */
+    const char *const *choices; /* CONFIG_CHOICE: the words, in the order of the enum */
+    const char *help;           /* one line, for the sample file and the manual */
 };
 
 /* The whole table, in the order of the manual. */

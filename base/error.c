@@ -1,3 +1,3 @@
 #include "base/error.h"
 
-G_DEFINE_QUARK(refrain-error, refrain_error)
+G_DEFINE_QUARK(refrain - error, refrain_error)

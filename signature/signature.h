@@ -1,6 +1,6 @@
 /*
  * signature/ turns terms and a lexicon into a signature: K exact lexicon hashes that propose candidates,
- * and a 512-bit simhash (the sketch) that verifies them. See doc/ and DESIGN for why.
+ * and a 512-bit simhash (the sketch) that verifies them.
  *
  * Everything here is a pure function of its arguments; any thread.
  */
@@ -15,7 +15,7 @@
 #include "lexicon/lexicon.h"
 #include "message/message.h"
 
-#define SIGNATURE_WORDS   8                   /* of the sketch */
+#define SIGNATURE_WORDS   8 /* of the sketch */
 #define SIGNATURE_BITS    (SIGNATURE_WORDS * 64)
 #define SIGNATURE_MAX_LEX (LEXICON_MAX_K + 1) /* dropout has the original lexicon too */
 
@@ -24,11 +24,11 @@
  * signature on every machine, whatever the order of the terms.
  */
 struct signature {
-    uint64_t lexicon;                 /* id: signatures of different lexicons have nothing in common */
+    uint64_t lexicon; /* id: signatures of different lexicons have nothing in common */
     enum message_view view;
-    uint16_t n_lex;                   /* K, or K + 1 with dropout; 1 in the part view */
-    uint16_t terms;                   /* distinct terms that went into the sketch, at most 65535 */
-    uint64_t lex[SIGNATURE_MAX_LEX];  /* 0: too few terms for this lexicon */
+    uint16_t n_lex;                  /* K, or K + 1 with dropout; 1 in the part view */
+    uint16_t terms;                  /* distinct terms that went into the sketch, at most 65535 */
+    uint64_t lex[SIGNATURE_MAX_LEX]; /* 0: too few terms for this lexicon */
     uint64_t sketch[SIGNATURE_WORDS];
 };
 
@@ -57,14 +57,17 @@ unsigned signature_hamming(const struct signature *a, const struct signature *b)
 /* How many lexicon hashes agree. */
 unsigned signature_shared(const struct signature *a, const struct signature *b);
 
-/* cos(π d / 512), never below 0; and the largest distance that has at least that similarity. */
+/*
+ * cos(π d / 512), never below 0; and the largest distance with at least that similarity. Users see two
+ * decimals, so two decimals are what counts: 0.53 allows 165 bits, 0.71 allows 128.
+ */
 double signature_similarity(unsigned distance);
 unsigned signature_distance(double similarity);
 
 /* The thresholds: [match] in refrain.conf. */
 struct signature_rule {
-    double tag, reject;   /* similarities */
-    unsigned min_shared;  /* lexicon hashes that must agree */
+    double tag, reject;  /* similarities */
+    unsigned min_shared; /* lexicon hashes that must agree */
 };
 
 extern const struct signature_rule signature_default_rule;
@@ -73,14 +76,40 @@ enum signature_level { SIGNATURE_STRANGER, SIGNATURE_TAG, SIGNATURE_REJECT };
 
 struct signature_likeness {
     enum signature_level level;
-    unsigned distance;   /* of the sketches */
-    unsigned shared;     /* lexicon hashes that agree */
-    double similarity;   /* after the penalty for short texts: what users see and set */
+    unsigned distance; /* of the sketches */
+    unsigned shared;   /* lexicon hashes that agree */
+    double similarity; /* after the penalty for short texts: what users see and set */
 };
 
-/* The accept rule. Signatures of different lexicons or views are strangers. */
+/*
+ * The accept rule, with n the smaller and N the larger number of terms and T the distance of a threshold:
+ *
+ *      distance + max(0, 40 − n) ≤ T     and     n / N ≥ cos²(π T / 512)
+ *
+ * Short texts need more evidence, and very different lengths cannot be the same mail. In the short view a
+ * bit counts 1 / 0.78, which makes every threshold stricter by as much. The full view speaks only at the
+ * reject threshold, the part view only at the tag threshold. Signatures of different lexicons or views are
+ * strangers.
+ */
 struct signature_likeness signature_compare(const struct signature *a, const struct signature *b,
                                             const struct signature_rule *rule);
+
+/* --- to explain an answer ---------------------------------------------------------------------- */
+
+enum signature_use {
+    SIGNATURE_UNUSED, /* not in the lexicon: a hash-buster, a typo, a name */
+    SIGNATURE_USED,
+    SIGNATURE_COMMON, /* in the sketch; in a lexicon hash only when nothing else is left */
+};
+
+/* How each term of a view is used: fills terms.n values. Returns how many are used. */
+uint32_t signature_uses(const struct lexicon *lexicon, struct terms terms, enum signature_use *use_out);
+
+/*
+ * The terms (as indices) that make lexicon hash i of a view, at most `max`. 0: too few for this lexicon.
+ */
+uint32_t signature_signers(const struct lexicon *lexicon, struct terms terms, unsigned i, uint32_t *index_out,
+                           uint32_t max);
 
 /*
  * One line of text and back, for tests, logs and exports:

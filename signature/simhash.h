@@ -12,7 +12,8 @@
  * The plain one, the reference: n features of `width` bits each (words of 64, bit 0 first), any weights.
  * A sum of exactly zero gives 0.
  */
-void simhash_weighted(const uint64_t *features, const double *weights, size_t n, unsigned width, uint64_t *out);
+void simhash_weighted(const uint64_t *features, const double *weights, size_t n, unsigned width,
+                      uint64_t *out);
 
 /*
  * The fast one: equal weights, 512 bits, the features derived from 64-bit term hashes and a key

@@ -95,8 +95,13 @@ static void worker_states_are_freed(void **state)
 {
     (void)state;
     gint workers = 0;
-    pool_run(&(struct pool_plan) { .threads = 3, .next = none, .worker_new = worker_new,
-                                   .worker_free = worker_free, .work = square, .done = done, .user = &workers });
+    pool_run(&(struct pool_plan) { .threads = 3,
+                                   .next = none,
+                                   .worker_new = worker_new,
+                                   .worker_free = worker_free,
+                                   .work = square,
+                                   .done = done,
+                                   .user = &workers });
     assert_int_equal(workers, 0);
 }
 

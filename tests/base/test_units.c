@@ -13,8 +13,12 @@ static void times_need_a_unit(void **state)
     static const struct {
         const char *text;
         int64_t ms;
-    } good[] = { { "200ms", 200 }, { "5s", 5000 }, { "10m", 600000 }, { "2h", 7200000 }, { "30d", 2592000000 } };
-    static const char *const bad[] = { "", "5", "s", "-5s", "5 s", "5S", "5sec", "99999999999999999d", "1.5s" };
+    } good[] = {
+        { "200ms", 200 }, { "5s", 5000 }, { "10m", 600000 }, { "2h", 7200000 }, { "30d", 2592000000 }
+    };
+    static const char *const bad[] = {
+        "", "5", "s", "-5s", "5 s", "5S", "5sec", "99999999999999999d", "1.5s"
+    };
     int64_t ms;
     for (size_t i = 0; i < G_N_ELEMENTS(good); i++) {
         assert_true(units_parse_time(good[i].text, &ms));

@@ -1,0 +1,103 @@
+#include <math.h>
+
+#include "signature/signature.h"
+
+/* With fewer terms than this, each missing one counts like a bit of distance. */
+#define ENOUGH_TERMS 40
+
+/* Windows of one text overlap, so that strangers share more of them than words: a bit weighs more. */
+#define SHORT_STRICTNESS 0.78
+
+const struct signature_rule signature_default_rule = { .tag = 0.53, .reject = 0.71, .min_shared = 1 };
+
+unsigned signature_hamming(const struct signature *a, const struct signature *b)
+{
+    unsigned distance = 0;
+    for (unsigned i = 0; i < SIGNATURE_WORDS; i++)
+        distance += (unsigned)__builtin_popcountll(a->sketch[i] ^ b->sketch[i]);
+    return distance;
+}
+
+unsigned signature_shared(const struct signature *a, const struct signature *b)
+{
+    unsigned shared = 0;
+    for (unsigned i = 0; i < MIN(a->n_lex, b->n_lex); i++)
+        shared += a->lex[i] != 0 && a->lex[i] == b->lex[i];
+    return shared;
+}
+
+static double cosine(double distance)
+{
+    return distance >= SIGNATURE_BITS / 2 ? 0 : cos(G_PI * distance / SIGNATURE_BITS);
+}
+
+double signature_similarity(unsigned distance)
+{
+    return cosine(distance);
+}
+
+static double two_decimals(double similarity)
+{
+    return round(similarity * 100) / 100;
+}
+
+unsigned signature_distance(double similarity)
+{
+    unsigned distance = (unsigned)(acos(CLAMP(similarity, 0, 1)) / G_PI * SIGNATURE_BITS);
+    while (two_decimals(cosine(distance + 1)) >= two_decimals(similarity) && distance < SIGNATURE_BITS / 2)
+        distance++;
+    return distance;
+}
+
+static double distance_that_counts(const struct signature *a, const struct signature *b, unsigned distance)
+{
+    unsigned fewer = MIN(a->terms, b->terms);
+    if (a->view == MESSAGE_PART)
+        return 0;
+    double counted = distance + (fewer < ENOUGH_TERMS ? ENOUGH_TERMS - fewer : 0);
+    return a->view == MESSAGE_SHORT ? counted / SHORT_STRICTNESS : counted;
+}
+
+/* Sets of very different sizes cannot have the cosine that the threshold stands for. */
+static bool lengths_agree(const struct signature *a, const struct signature *b, double threshold)
+{
+    double ratio = (double)MIN(a->terms, b->terms) / MAX(MAX(a->terms, b->terms), 1);
+    double least = cosine(signature_distance(threshold));
+    return ratio >= least * least;
+}
+
+static bool reaches(const struct signature *a, const struct signature *b, double similarity, double threshold)
+{
+    return two_decimals(similarity) >= two_decimals(threshold) && lengths_agree(a, b, threshold);
+}
+
+static enum signature_level level_of(const struct signature *a, const struct signature *b, double similarity,
+                                     const struct signature_rule *rule)
+{
+    /* A digest says that a picture came again, not that the mail did; below 40 windows neither does much. */
+    bool may_reject =
+        a->view != MESSAGE_PART && (a->view != MESSAGE_SHORT || MIN(a->terms, b->terms) >= ENOUGH_TERMS);
+    if (may_reject && reaches(a, b, similarity, rule->reject))
+        return SIGNATURE_REJECT;
+    /* Below a footer line strangers share boilerplate: there only nearly the same text counts. */
+    if (a->view != MESSAGE_FULL && reaches(a, b, similarity, rule->tag))
+        return SIGNATURE_TAG;
+    return SIGNATURE_STRANGER;
+}
+
+struct signature_likeness signature_compare(const struct signature *a, const struct signature *b,
+                                            const struct signature_rule *rule)
+{
+    struct signature_likeness likeness = { .level = SIGNATURE_STRANGER, .distance = SIGNATURE_BITS };
+    if (a->lexicon != b->lexicon || a->view != b->view)
+        return likeness;
+    likeness.shared = signature_shared(a, b);
+    likeness.distance = signature_hamming(a, b);
+    if (a->view == MESSAGE_PART && likeness.shared == 0)
+        likeness.distance = SIGNATURE_BITS;
+    else
+        likeness.similarity = cosine(distance_that_counts(a, b, likeness.distance));
+    if (likeness.shared >= rule->min_shared)
+        likeness.level = level_of(a, b, likeness.similarity, rule);
+    return likeness;
+}

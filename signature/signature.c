@@ -1,0 +1,90 @@
+#include "signature/signature.h"
+
+#include <string.h>
+
+#include "signature/select.h"
+#include "signature/simhash.h"
+
+/* A digest is one exact key: no sketch, nothing to rank. */
+static bool sign_part(const struct lexicon *lexicon, struct terms terms, struct signature *out)
+{
+    if (terms.n == 0)
+        return false;
+    *out =
+        (struct signature) { .lexicon = lexicon_id(lexicon), .view = MESSAGE_PART, .n_lex = 1, .terms = 1 };
+    out->lex[0] = terms.v[0].hash ? terms.v[0].hash : 1;
+    return true;
+}
+
+static bool sign_terms(const struct lexicon *lexicon, enum message_view view, struct terms terms,
+                       uint32_t min_terms, struct signature *out)
+{
+    struct selection selection;
+    select_terms(lexicon, terms, &selection);
+    bool enough = selection.n >= min_terms;
+    if (enough) {
+        memset(out, 0, sizeof *out);
+        out->lexicon = lexicon_id(lexicon);
+        out->view = view;
+        out->terms = (uint16_t)MIN(selection.n, UINT16_MAX);
+        out->n_lex = (uint16_t)select_hashes(lexicon, &selection, out->lex);
+        simhash_sketch(selection.hash, selection.n, lexicon_sketch_key(lexicon), out->sketch);
+    }
+    select_free(&selection);
+    return enough;
+}
+
+bool signature_make(const struct lexicon *lexicon, enum message_view view, struct terms terms,
+                    struct signature *out)
+{
+    return view == MESSAGE_PART ? sign_part(lexicon, terms, out)
+                                : sign_terms(lexicon, view, terms, SIGNATURE_MIN_TERMS, out);
+}
+
+void signature_make_all(const struct lexicon *lexicon, const struct message *message, unsigned min_terms,
+                        struct signature_set *out)
+{
+    out->n = 0;
+    uint32_t fewest = MAX(min_terms, SIGNATURE_MIN_TERMS);
+    for (unsigned view = 0; view < MESSAGE_VIEWS; view++) {
+        struct terms terms = message->view[view];
+        struct signature *signature = &out->v[out->n];
+        if (view == MESSAGE_PART ? sign_part(lexicon, terms, signature)
+                                 : sign_terms(lexicon, view, terms, fewest, signature))
+            out->n++;
+    }
+}
+
+bool signature_equal(const struct signature *a, const struct signature *b)
+{
+    return a->lexicon == b->lexicon && a->view == b->view && a->terms == b->terms && a->n_lex == b->n_lex &&
+           memcmp(a->lex, b->lex, a->n_lex * sizeof *a->lex) == 0 &&
+           memcmp(a->sketch, b->sketch, sizeof a->sketch) == 0;
+}
+
+uint32_t signature_uses(const struct lexicon *lexicon, struct terms terms, enum signature_use *use_out)
+{
+    struct selection selection;
+    select_terms(lexicon, terms, &selection);
+    for (uint32_t i = 0; i < terms.n; i++)
+        use_out[i] = SIGNATURE_UNUSED;
+    for (uint32_t i = 0; i < selection.n; i++) {
+        bool common = selection.entry[i].classes & LEXICON_COMMON;
+        use_out[selection.index[i]] = common ? SIGNATURE_COMMON : SIGNATURE_USED;
+    }
+    uint32_t used = selection.n;
+    select_free(&selection);
+    return used;
+}
+
+uint32_t signature_signers(const struct lexicon *lexicon, struct terms terms, unsigned i, uint32_t *index_out,
+                           uint32_t max)
+{
+    struct selection selection;
+    select_terms(lexicon, terms, &selection);
+    uint32_t n = select_signers(lexicon, &selection, i, index_out, max);
+    for (uint32_t j = 0; j < n; j++)
+        index_out[j] = selection.index[index_out[j]];
+    select_free(&selection);
+    return n;
+}
