@@ -6,11 +6,11 @@
  * file name says nothing, and a look-up is one probe without a look at the string.
  *
  *   header   magic, version, tokeniser, scheme, K, r, p, nidf range, common share, buckets, documents,
- *            number of terms, slots, secret seed, checksum
- *   keys     K × 64 bits, derived from the seed: the order of lexicon k is by hash_mix(term ^ key[k])
+ *            number of terms, slots, checksum
+ *   keys     K × 64 bits, derived from a secret seed: the order of lexicon k is by hash_mix(term ^ key[k])
  *   slots    2^n × { hash, document frequency, class }, linear probing, at most half full
  *
- * All integers are little-endian. The id is the hash of the content.
+ * All integers are little-endian. The id is the hash of the content. layout.h has the exact bytes.
  */
 #ifndef LEXICON_LEXICON_H
 #define LEXICON_LEXICON_H
@@ -31,7 +31,7 @@ enum lexicon_scheme {
 /* What `refrain-lexicon make` chooses; recorded in the file. */
 struct lexicon_plan {
     enum lexicon_scheme scheme;
-    unsigned k;             /* 1 … LEXICON_MAX_K */
+    unsigned k;             /* 1 … LEXICON_MAX_K; with dropout also 0: the primary lexicon alone */
     unsigned keep;          /* adaptive: r */
     double drop;            /* dropout: p */
     double nidf_low, nidf_high; /* dropout: the primary range */
@@ -43,6 +43,9 @@ struct lexicon_plan {
 };
 
 extern const struct lexicon_plan lexicon_default_plan; /* adaptive, K = 20, r = 2 */
+
+/* Does the plan make sense? Otherwise a sentence says what is allowed. */
+bool lexicon_plan_check(const struct lexicon_plan *plan, GError **error);
 
 /* Class bits of a known term. */
 enum lexicon_class {
@@ -77,8 +80,13 @@ const struct lexicon_plan *lexicon_plan_of(const struct lexicon *lexicon);
 uint64_t lexicon_documents(const struct lexicon *lexicon);
 uint64_t lexicon_terms(const struct lexicon *lexicon);
 
+uint64_t lexicon_collections(const struct lexicon *lexicon);
+
 /* The key of term hashes: give it to message_read(). */
 uint64_t lexicon_key(const struct lexicon *lexicon);
+
+/* The hash of a term as it is written in a .df file: "http:host" is a link's host, all else a word. */
+uint64_t lexicon_hash(uint64_t key, const char *text, size_t n);
 
 /* The keys of the K orders or subsets, and one for the sketch. */
 const uint64_t *lexicon_order_keys(const struct lexicon *lexicon);
@@ -86,6 +94,9 @@ uint64_t lexicon_sketch_key(const struct lexicon *lexicon);
 
 /* False: the lexicon does not know the term. One probe, no allocation. */
 bool lexicon_find(const struct lexicon *lexicon, uint64_t term_hash, struct lexicon_entry *entry_out);
+
+/* For statistics: slot i of the table, df = 0 where it is empty. False behind the last one. */
+bool lexicon_slot(const struct lexicon *lexicon, uint64_t i, struct lexicon_entry *entry_out);
 
 /* idf scaled to [0, 1]: 0 in every document, 1 in one (Kołcz). */
 double lexicon_nidf(const struct lexicon *lexicon, uint32_t df);
