@@ -1,3 +1,6 @@
 #include "base/error.h"
 
-G_DEFINE_QUARK(refrain - error, refrain_error)
+GQuark refrain_error_quark(void)
+{
+    return g_quark_from_static_string("refrain-error");
+}
