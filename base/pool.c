@@ -133,6 +133,33 @@ void pool_run(const struct pool_plan *plan)
     g_cond_clear(&pool.finished);
 }
 
+struct each {
+    gsize next, n;
+    void (*work)(size_t i, void *user);
+    void *user;
+};
+
+static void *run_each(void *data)
+{
+    struct each *each = data;
+    for (gsize i; (i = (gsize)g_atomic_pointer_add(&each->next, 1)) < each->n;)
+        each->work(i, each->user);
+    return NULL;
+}
+
+void pool_each(unsigned threads, size_t n, void (*work)(size_t i, void *user), void *user)
+{
+    struct each each = { .n = n, .work = work, .user = user };
+    unsigned helpers = (threads ? threads : pool_cores()) - 1;
+    GThread **thread = g_new(GThread *, helpers);
+    for (unsigned i = 0; i < helpers; i++)
+        thread[i] = g_thread_new("worker", run_each, &each);
+    run_each(&each);
+    for (unsigned i = 0; i < helpers; i++)
+        g_thread_join(thread[i]);
+    g_free(thread);
+}
+
 unsigned pool_cores(void)
 {
     cpu_set_t cpus;

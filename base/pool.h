@@ -11,6 +11,7 @@
 #define BASE_POOL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct pool_plan {
     unsigned threads;                  /* 0: one per core */
@@ -25,6 +26,9 @@ struct pool_plan {
 
 /* Returns when every item that next() gave has gone through done(). */
 void pool_run(const struct pool_plan *plan);
+
+/* Calls work(i) for i from 0 to n − 1, in any order, on many threads (0: one per core). */
+void pool_each(unsigned threads, size_t n, void (*work)(size_t i, void *user), void *user);
 
 /* The number of cores that this process may use. */
 unsigned pool_cores(void);

@@ -105,12 +105,29 @@ static void worker_states_are_freed(void **state)
     assert_int_equal(workers, 0);
 }
 
+static void mark(size_t i, void *user)
+{
+    g_atomic_int_inc((gint *)user + i);
+}
+
+static void each_number_is_worked_on_once(void **state)
+{
+    (void)state;
+    for (unsigned threads = 0; threads <= 4; threads++) {
+        gint marks[1000] = { 0 };
+        pool_each(threads, 1000, mark, marks);
+        for (size_t i = 0; i < 1000; i++)
+            assert_int_equal(marks[i], 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_come_in_input_order_within_the_window),
         cmocka_unit_test(a_stop_drains_what_was_given),
         cmocka_unit_test(worker_states_are_freed),
+        cmocka_unit_test(each_number_is_worked_on_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
