@@ -63,7 +63,7 @@ static bool lengths_agree(const struct signature *a, const struct signature *b, 
 {
     double ratio = (double)MIN(a->terms, b->terms) / MAX(MAX(a->terms, b->terms), 1);
     double least = cosine(signature_distance(threshold));
-    return ratio >= least * least;
+    return ratio >= least * least - 1e-9; /* half is half, whatever cos² rounds to */
 }
 
 static bool reaches(const struct signature *a, const struct signature *b, double similarity, double threshold)

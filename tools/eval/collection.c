@@ -3,7 +3,8 @@
 #include "base/hash.h"
 #include "tools/each_mail.h"
 
-void eval_mail_fill(struct eval_mail *out, const struct signature_set *signatures, const struct message *message)
+void eval_mail_fill(struct eval_mail *out, const struct signature_set *signatures,
+                    const struct message *message)
 {
     struct terms body = message->view[MESSAGE_BODY];
     out->n_views = signatures->n;
@@ -21,7 +22,7 @@ void eval_mail_clear(struct eval_mail *mail)
     g_free(mail->path);
     g_free(mail->views);
     g_free(mail->terms);
-    *mail = (struct eval_mail){ 0 };
+    *mail = (struct eval_mail) { 0 };
 }
 
 static void *keep(struct each_mail *mail, void *user)
@@ -44,7 +45,7 @@ static bool append(struct each_mail *mail, void *user)
 bool eval_collection_read(struct context *context, char *const *paths, struct eval_collection *out)
 {
     GArray *mails = g_array_new(FALSE, FALSE, sizeof(struct eval_mail));
-    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan){
+    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan) {
         .context = context, .paths = paths, .work = keep, .done = append, .user = mails });
     out->n = mails->len;
     out->v = (struct eval_mail *)(void *)g_array_free(mails, FALSE);
@@ -56,5 +57,5 @@ void eval_collection_clear(struct eval_collection *collection)
     for (size_t i = 0; i < collection->n; i++)
         eval_mail_clear(&collection->v[i]);
     g_free(collection->v);
-    *collection = (struct eval_collection){ 0 };
+    *collection = (struct eval_collection) { 0 };
 }

@@ -90,7 +90,7 @@ static void add_member(struct eval_index *index, uint64_t key, uint32_t entry)
             grow(index);
             head = slot_of(index, key);
         }
-        *head = (struct head){ .key = key, .first = UINT32_MAX };
+        *head = (struct head) { .key = key, .first = UINT32_MAX };
     }
     if (head->length == SET_CAP)
         return;
@@ -172,12 +172,13 @@ static enum signature_level highest_level(const struct signature *a, const struc
     struct signature x = *a, y = *b;
     memcpy(y.sketch, x.sketch, sizeof y.sketch);
     y.terms = x.terms = MIN(x.terms, y.terms);
-    return signature_compare(&x, &y, &(struct signature_rule){ 0 }).level;
+    return signature_compare(&x, &y, &(struct signature_rule) { 0 }).level;
 }
 
 static void verify(const struct entry *entry, const struct signature *signature, struct eval_answer *answer)
 {
-    struct signature_likeness likeness = signature_compare(signature, entry->signature, &signature_default_rule);
+    struct signature_likeness likeness =
+        signature_compare(signature, entry->signature, &signature_default_rule);
     double found = strength(signature, entry->signature, likeness.similarity);
     if (!answer->prototype || found > MAX(answer->tag, answer->reject)) {
         answer->prototype = entry->mail;

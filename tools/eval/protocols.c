@@ -4,14 +4,16 @@
 
 #include "base/pool.h"
 
-static void count(struct eval_score *score, const struct eval_answer *answer, const struct signature_rule *rule)
+static void count(struct eval_score *score, const struct eval_answer *answer,
+                  const struct signature_rule *rule)
 {
     score->n++;
     score->tagged += eval_tagged(answer, rule);
     score->rejected += eval_rejected(answer, rule);
 }
 
-static void count_steps(size_t at[EVAL_STEPS], const struct eval_answer *answer, const struct signature_rule *rule)
+static void count_steps(size_t at[EVAL_STEPS], const struct eval_answer *answer,
+                        const struct signature_rule *rule)
 {
     for (unsigned step = 0; step < EVAL_STEPS; step++) {
         struct signature_rule moved = { .tag = step / 100.0, .reject = MAX(step / 100.0, rule->reject) };
@@ -60,7 +62,8 @@ static struct eval_answer *look_up_all(const struct eval_index *index, const str
 }
 
 static void score_spam(struct eval_result *result, const struct eval_settings *settings,
-                       const struct eval_collection *spam, const bool *reported, const struct eval_index *index)
+                       const struct eval_collection *spam, const bool *reported,
+                       const struct eval_index *index)
 {
     GHashTable *sets = g_hash_table_new(g_int64_hash, g_int64_equal);
     for (size_t i = 0; i < spam->n; i++)

@@ -19,12 +19,12 @@ struct eval_hit {
 };
 
 struct eval_result {
-    struct eval_score caught;      /* of all spam that was not reported */
-    struct eval_score nontrivial;  /* the same without those whose terms equal a prototype's */
+    struct eval_score caught;     /* of all spam that was not reported */
+    struct eval_score nontrivial; /* the same without those whose terms equal a prototype's */
     struct eval_score ham;
-    double proposed;               /* candidates per ham message, on average */
+    double proposed;                                  /* candidates per ham message, on average */
     size_t caught_at[EVAL_STEPS], ham_at[EVAL_STEPS]; /* tagged, by setting */
-    GArray *ham_hits;              /* struct eval_hit */
+    GArray *ham_hits;                                 /* struct eval_hit */
 };
 
 struct eval_settings {
