@@ -103,6 +103,15 @@ bool context_arguments(const struct context *context, const struct command *comm
     return false;
 }
 
+bool context_no_arguments(const struct context *context, const struct command *command, GError **error)
+{
+    if (!context->arguments[0])
+        return true;
+    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "\"%s\" is too much: refrain %s takes options only",
+                context->arguments[0], command->name);
+    return false;
+}
+
 bool context_open_config(struct context *context, GError **error)
 {
     const char *path = context->config_path ? context->config_path : config_default_path();

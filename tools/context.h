@@ -58,6 +58,9 @@ bool context_parse(struct context *context, const struct command *command, const
 bool context_arguments(const struct context *context, const struct command *command, unsigned min, unsigned max,
                        GError **error);
 
+/* The command takes options only. */
+bool context_no_arguments(const struct context *context, const struct command *command, GError **error);
+
 bool context_open(struct context *context, enum context_needs needs, GError **error);
 
 /* Opens only one of them; config first. For commands that look at each by itself. */

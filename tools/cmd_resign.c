@@ -1,0 +1,337 @@
+/*
+ * refrain resign: signs the archived prototypes anew, with a new lexicon.
+ *
+ * The old lexicon stays in force while the campaigns are written under the new one beside it; only when
+ * all of them are there does the new file take the place of the old, so the filter never goes blind. A
+ * campaign keeps its id, counts and state. Importing is idempotent: an interrupted run is taken up again
+ * by the same command, and skips what is there already.
+ *
+ * Both lexicons live in one store, and a store is open once at a time (LMDB wants it so): a batch of old
+ * records is read, then the batch is signed and written.
+ */
+#include <errno.h>
+#include <glib/gstdio.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "base/pool.h"
+#include "base/progress.h"
+#include "tools/archive.h"
+#include "tools/campaign.h"
+#include "tools/command.h"
+#include "tools/json.h"
+#include "tools/output.h"
+
+#define BATCH 4096
+
+enum result { RESIGNED, ALREADY, GONE, UNSCANNABLE, RESULTS };
+static const char *const result_names[RESULTS] = { "resigned", "already there", "gone", "unscannable" };
+
+struct resign {
+    struct context *context; /* its lexicon and store are the new ones */
+    const char *dir;
+    char *from; /* the old lexicon's file */
+    gboolean partial, no_switch;
+    struct lexicon *old_lexicon; /* NULL: not known; the archive alone speaks */
+    GArray *ids;
+    guint next, end; /* of the batch */
+    GHashTable *records; /* of the batch: &id -> struct store_campaign */
+    struct progress *progress;
+    uint64_t done, counts[RESULTS];
+    GError *error;
+};
+
+struct job {
+    uint64_t id;
+    struct signature_set sets[STORE_VARIANTS];
+    unsigned n;
+};
+
+static void *next_job(void *user)
+{
+    struct resign *resign = user;
+    if (command_interrupted() || resign->error || resign->next == resign->end)
+        return NULL;
+    struct job *job = g_new0(struct job, 1);
+    job->id = g_array_index(resign->ids, uint64_t, resign->next++);
+    return job;
+}
+
+static void *worker_new(void *user)
+{
+    (void)user;
+    return arena_new();
+}
+
+static void worker_free(void *worker)
+{
+    struct arena *arena = worker;
+    arena_free(&arena);
+}
+
+static void sign_file(struct job *job, const char *path, const struct context *context, struct arena *arena)
+{
+    g_autofree char *bytes = NULL;
+    gsize n = 0;
+    if (!g_file_get_contents(path, &bytes, &n, NULL))
+        return;
+    struct message *message = message_read(arena, bytes, n, lexicon_key(context->lexicon), &context->limits);
+    struct signature_set *set = &job->sets[job->n];
+    signature_make_all(context->lexicon, message, context->config->match.min_terms, set);
+    job->n += set->n > 0;
+    arena_reset(arena);
+}
+
+static void work(void *item, void *worker, void *user)
+{
+    struct job *job = item;
+    const struct resign *resign = user;
+    char **paths = archive_prototypes(resign->dir, job->id);
+    for (char **path = paths; *path && job->n < STORE_VARIANTS; path++)
+        sign_file(job, *path, resign->context, worker);
+    g_strfreev(paths);
+}
+
+/* What the campaign is now, by the old records; false: it was forgotten or has expired. */
+static bool current(struct resign *resign, uint64_t id, struct store_campaign *out)
+{
+    if (!resign->old_lexicon) {
+        archive_about(resign->dir, id, out);
+        return true;
+    }
+    const struct store_campaign *record = g_hash_table_lookup(resign->records, &id);
+    if (record)
+        *out = *record;
+    return record != NULL;
+}
+
+static enum result take(struct resign *resign, struct job *job)
+{
+    struct store_campaign campaign, there;
+    enum store_outcome outcome;
+    if (!current(resign, job->id, &campaign))
+        return GONE;
+    if (store_show(resign->context->store, job->id, &there, NULL) && there.variants >= job->n)
+        return ALREADY;
+    if (job->n == 0)
+        return UNSCANNABLE;
+    store_import(resign->context->store, &campaign, job->sets, job->n, campaign.source, true, &outcome, &resign->error);
+    return RESIGNED;
+}
+
+static void print(const struct resign *resign, uint64_t id, enum result result)
+{
+    char text[CAMPAIGN_ID];
+    if (resign->context->json) {
+        struct json *json = json_new();
+        json_open(json, NULL, '{');
+        json_string(json, "result", result_names[result]);
+        json_hex(json, "campaign", id);
+        json_close(json, '}');
+        json_print(&json);
+    } else if (!resign->context->quiet) {
+        printf("%s\t%s\n", result_names[result], campaign_id_print(id, text));
+    }
+}
+
+static bool done(void *item, void *user)
+{
+    struct job *job = item;
+    struct resign *resign = user;
+    if (!resign->error) {
+        enum result result = take(resign, job);
+        if (!resign->error) {
+            resign->counts[result]++;
+            print(resign, job->id, result);
+        }
+    }
+    progress_set(resign->progress, ++resign->done);
+    g_free(job);
+    return !resign->error;
+}
+
+/* --- switching over ----------------------------------------------------------------------------- */
+
+struct missing {
+    const GArray *ids;
+    uint64_t n;
+};
+
+static bool count_missing(const struct store_campaign *campaign, void *user)
+{
+    struct missing *missing = user;
+    missing->n += !archive_has(missing->ids, campaign->id);
+    return true;
+}
+
+static struct store *open_old_store(const struct resign *resign, GError **error)
+{
+    struct store_options options = context_store_options(resign->context, true);
+    return store_open(&options, resign->old_lexicon, error);
+}
+
+/* All campaigns must have come along, or the filter would forget the others. */
+static bool complete(struct resign *resign)
+{
+    struct missing missing = { .ids = resign->ids };
+    if (resign->old_lexicon) {
+        struct store *old = open_old_store(resign, &resign->error);
+        if (old)
+            store_each(old, count_missing, &missing, &resign->error);
+        store_close(&old);
+    }
+    uint64_t lost = missing.n + resign->counts[UNSCANNABLE];
+    if (!resign->error && lost > 0 && !resign->partial)
+        g_set_error(&resign->error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT,
+                    "%s campaigns have no prototype in %s that can be signed: the old lexicon stays in force; "
+                    "--partial switches over without them",
+                    output_count(lost), resign->dir);
+    return !resign->error;
+}
+
+/* The new file takes the old one's name in one step; the old one stays beside it. */
+static bool replace(const char *new_path, const char *path, GError **error)
+{
+    g_autofree char *bytes = NULL, *backup = g_strdup_printf("%s.old", path);
+    gsize n = 0;
+    GStatBuf about;
+    int mode = g_stat(path, &about) == 0 ? (int)(about.st_mode & 0777) : 0640;
+    if (!g_file_get_contents(new_path, &bytes, &n, error))
+        return false;
+    g_unlink(backup);
+    if (link(path, backup) != 0 && errno != ENOENT) {
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_OUTPUT, "cannot keep the old lexicon as %s: %s", backup,
+                    g_strerror(errno));
+        return false;
+    }
+    return g_file_set_contents_full(path, bytes, (gssize)n, G_FILE_SET_CONTENTS_CONSISTENT, mode, error);
+}
+
+static void switch_over(struct resign *resign)
+{
+    struct context *context = resign->context;
+    const char *path = context->config->lexicon.file;
+    if (resign->no_switch || !context->lexicon_path || !complete(resign))
+        return;
+    if (replace(context->lexicon_path, path, &resign->error) && !context->quiet)
+        fprintf(stderr, "%s is the new lexicon now, the old one is %s.old: reload refrain-milter\n", path, path);
+}
+
+/* --- the run ------------------------------------------------------------------------------------ */
+
+static bool open_old_lexicon(struct resign *resign, GError **error)
+{
+    struct context *context = resign->context;
+    const char *path = resign->from ? resign->from : context->lexicon_path ? context->config->lexicon.file : NULL;
+    if (!path || (!resign->from && !g_file_test(path, G_FILE_TEST_EXISTS)))
+        return true;
+    resign->old_lexicon = lexicon_open(path, error);
+    if (resign->old_lexicon && lexicon_id(resign->old_lexicon) == lexicon_id(context->lexicon)) {
+        lexicon_unref(resign->old_lexicon); /* switched over before */
+        resign->old_lexicon = NULL;
+        return true;
+    }
+    return resign->old_lexicon != NULL;
+}
+
+static bool read_records(struct resign *resign)
+{
+    struct store *old = open_old_store(resign, &resign->error);
+    g_hash_table_remove_all(resign->records);
+    for (guint i = resign->next; old && i < resign->end && !resign->error; i++) {
+        struct store_campaign *record = g_new(struct store_campaign, 1);
+        if (store_show(old, g_array_index(resign->ids, uint64_t, i), record, &resign->error)) {
+            g_hash_table_replace(resign->records, &record->id, record);
+            continue;
+        }
+        g_free(record);
+        if (g_error_matches(resign->error, REFRAIN_ERROR, REFRAIN_ERROR_MISSING))
+            g_clear_error(&resign->error);
+    }
+    store_close(&old);
+    return !resign->error;
+}
+
+static void resign_batch(struct resign *resign)
+{
+    struct context *context = resign->context;
+    resign->end = MIN(resign->next + BATCH, resign->ids->len);
+    if ((resign->old_lexicon && !read_records(resign)) || !context_open_store(context, false, &resign->error))
+        return;
+    pool_run(&(struct pool_plan){ .threads = (unsigned)context->jobs,
+                                  .next = next_job,
+                                  .worker_new = worker_new,
+                                  .worker_free = worker_free,
+                                  .work = work,
+                                  .done = done,
+                                  .user = resign });
+    store_close(&context->store);
+}
+
+static int finish(struct resign *resign)
+{
+    if (!resign->error && command_interrupted())
+        g_set_error(&resign->error, REFRAIN_ERROR, REFRAIN_ERROR_INTERRUPTED,
+                    "interrupted: the old lexicon stays in force; run the same command again to go on");
+    if (!resign->error)
+        switch_over(resign);
+    fflush(stdout);
+    if (!resign->context->quiet)
+        fprintf(stderr, "resigned %s, already there %s, gone %s, unscannable %s\n",
+                output_count(resign->counts[RESIGNED]), output_count(resign->counts[ALREADY]),
+                output_count(resign->counts[GONE]), output_count(resign->counts[UNSCANNABLE]));
+    return command_fail(g_steal_pointer(&resign->error));
+}
+
+static int resign_all(struct resign *resign)
+{
+    struct context *context = resign->context;
+    message_init();
+    resign->records = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
+    resign->progress = progress_new("campaigns", resign->ids->len, context->quiet || output_terminal());
+    while (resign->next < resign->ids->len && !resign->error && !command_interrupted())
+        resign_batch(resign);
+    progress_end(&resign->progress);
+    g_hash_table_destroy(resign->records);
+    return finish(resign);
+}
+
+static int resign_run(const struct command *self, struct context *context, int argc, char **argv)
+{
+    struct resign resign = { .context = context };
+    const GOptionEntry options[] = {
+        { "from", 0, 0, G_OPTION_ARG_FILENAME, &resign.from, "the old lexicon (default: the one of the configuration)",
+          "FILE" },
+        { "partial", 0, 0, G_OPTION_ARG_NONE, &resign.partial, "switch over though some campaigns cannot come along",
+          NULL },
+        { "no-switch", 0, 0, G_OPTION_ARG_NONE, &resign.no_switch, "leave the configured lexicon as it is", NULL },
+        { NULL, 0, 0, 0, NULL, NULL, NULL },
+    };
+    GError *error = NULL;
+    int code;
+    if (!context_parse(context, self, options, argc, argv, &error) ||
+        !context_arguments(context, self, 1, 1, &error) ||
+        !(resign.ids = archive_campaigns(resign.dir = context->arguments[0], &error)) ||
+        !context_open(context, CONTEXT_LEXICON, &error) || !open_old_lexicon(&resign, &error))
+        code = command_fail(error);
+    else
+        code = resign_all(&resign);
+    if (resign.old_lexicon)
+        lexicon_unref(resign.old_lexicon);
+    if (resign.ids)
+        g_array_free(resign.ids, TRUE);
+    g_free(resign.from);
+    return code;
+}
+
+const struct command cmd_resign = {
+    .name = "resign",
+    .arguments = "DIR",
+    .summary = "recompute from archived prototypes (new lexicon)",
+    .more = "DIR is what report --archive kept. Give the new lexicon with --lexicon; that of the configuration stays in\n"
+            "force until all campaigns are signed anew, and is then replaced. Can be interrupted and run again.\n",
+    .run = resign_run,
+};
