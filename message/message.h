@@ -71,7 +71,12 @@ struct message *message_read(struct arena *arena, const void *bytes, size_t n, u
 struct terms message_terms_of_text(struct arena *arena, const char *text, size_t n, uint64_t key,
                                    const struct message_limits *limits);
 
-/* Once per process, before any other function here and before threads start. */
+/*
+ * Once per process, before any other function here and before threads start. From then on GMime gives
+ * message/rfc822 and its kin as plain parts (GMimePart), whose content is the message inside: its own way
+ * would parse the addresses there, by a recursion that a long header drives through the stack. Guard the
+ * header before GMime sees a whole message for the same reason (guard.h).
+ */
 void message_init(void);
 
 /* "parts, depth": the names of the limits in a cut, for people. Empty when nothing was cut. */

@@ -198,11 +198,3 @@ void tokens_init(void)
     fold_init();
     words_init();
 }
-
-struct terms message_terms_of_text(struct arena *arena, const char *text, size_t n, uint64_t key,
-                                   const struct message_limits *limits)
-{
-    struct tokens *tokens = tokens_new(arena, key, limits->terms);
-    tokens_add_text(tokens, text, MIN(n, limits->text_bytes));
-    return tokens_terms(tokens);
-}

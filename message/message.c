@@ -1,0 +1,148 @@
+#include "message/message.h"
+
+#include <gmime/gmime.h>
+#include <libxml/parser.h>
+#include <string.h>
+
+#include "message/parts.h"
+#include "message/short.h"
+#include "message/text.h"
+#include "message/tokens.h"
+
+/* Fewer words than this without the footer: the footer is the text. */
+#define MIN_WITHOUT_FOOTER 5
+
+/*
+ * Mail that people write is far below all of these: of 39,761 messages of public corpora the longest text
+ * has some 100 kB. They bound what one hostile message can cost: some ten milliseconds and megabytes.
+ */
+const struct message_limits message_default_limits = {
+    .bytes = 2 * 1024 * 1024,   /* behind it there are pictures and archives */
+    .header_bytes = 256 * 1024, /* Postfix's header_size_limit is 102,400 */
+    .parts = 1000,
+    .depth = 32,
+    .text_bytes = 512 * 1024,
+    .terms = 10000,
+};
+
+void message_init(void)
+{
+    g_mime_init();
+    /*
+     * Messages inside messages come as plain parts: GMime would parse their addresses, by a recursion that
+     * a header of 120 kB drives through the stack. parts.c opens them itself, behind the guard.
+     */
+    static const char *const subtypes[] = { "rfc822", "rfc2822", "global", "news" };
+    for (size_t i = 0; i < G_N_ELEMENTS(subtypes); i++)
+        g_mime_object_register_type("message", subtypes[i], GMIME_TYPE_PART);
+    xmlInitParser();
+    tokens_init();
+}
+
+/* A URL is its host: the path is where senders put a number for each reader. */
+static void add_text(struct tokens *tokens, const char *text, size_t n)
+{
+    struct text_urls urls;
+    struct text_url url;
+    size_t at = 0;
+    text_urls_init(&urls, text, n);
+    while (text_urls_next(&urls, &url)) {
+        tokens_add_text(tokens, text + at, url.at - at);
+        if (url.host_n)
+            tokens_add_host(tokens, text + url.host_at, url.host_n);
+        at = url.at + url.n;
+    }
+    tokens_add_text(tokens, text + at, n - at);
+}
+
+static void add_hosts(struct tokens *tokens, const char *text, size_t n)
+{
+    struct text_urls urls;
+    struct text_url url;
+    text_urls_init(&urls, text, n);
+    while (text_urls_next(&urls, &url))
+        if (url.host_n)
+            tokens_add_host(tokens, text + url.host_at, url.host_n);
+}
+
+static void on_link(void *user, const char *host, size_t n)
+{
+    tokens_add_host(user, host, n);
+}
+
+static bool has_words(const struct tokens *tokens, unsigned least)
+{
+    struct terms terms = tokens_terms(tokens);
+    unsigned words = 0;
+    for (uint32_t i = 0; i < terms.n && words < least; i++)
+        words += terms.v[i].kind == TERM_WORD;
+    return words >= least;
+}
+
+/* body already has the hosts of HTML links. */
+static void make_word_views(struct message *message, const struct parts *walk, struct tokens *body,
+                            uint64_t key)
+{
+    const struct text *text = &walk->text;
+    size_t footer = text_find_footer(text->v, text->n), footer_n = text->n - footer;
+    add_text(body, walk->subject.v, walk->subject.n);
+    add_text(body, text->v, footer);
+    if (footer_n) {
+        struct tokens *full = tokens_new(walk->arena, key, walk->limits->terms);
+        tokens_add_all(full, body);
+        add_text(full, text->v + footer, footer_n);
+        message->view[MESSAGE_FULL] = tokens_terms(full);
+        if (has_words(body, MIN_WITHOUT_FOOTER))
+            add_hosts(body, text->v + footer, footer_n);
+        else
+            body = full;
+    }
+    message->view[MESSAGE_BODY] = tokens_terms(body);
+    if (tokens_full(body))
+        message->cut |= MESSAGE_CUT_TERMS;
+}
+
+struct message *message_read(struct arena *arena, const void *bytes, size_t n, uint64_t key,
+                             const struct message_limits *limits)
+{
+    struct message *message = ARENA_NEW(arena, struct message);
+    struct tokens *body = tokens_new(arena, key, limits->terms);
+    struct parts walk;
+    parts_init(&walk, arena, limits);
+    walk.links = (struct html_links) { on_link, body };
+    parts_read(&walk, bytes, n);
+    message->cut = walk.cut;
+    make_word_views(message, &walk, body, key);
+    if (message->view[MESSAGE_BODY].n < SHORT_BELOW) {
+        message->view[MESSAGE_SHORT] = short_windows(&walk, key);
+        message->view[MESSAGE_PART] = short_part(&walk, key);
+    }
+    return message;
+}
+
+struct terms message_terms_of_text(struct arena *arena, const char *text, size_t n, uint64_t key,
+                                   const struct message_limits *limits)
+{
+    struct tokens *tokens = tokens_new(arena, key, limits->terms);
+    add_text(tokens, text, MIN(n, limits->text_bytes));
+    return tokens_terms(tokens);
+}
+
+const char *message_view_name(enum message_view view)
+{
+    static const char *const names[MESSAGE_VIEWS] = { "body", "full", "short", "part" };
+    return names[view];
+}
+
+const char *message_cut_names(struct arena *arena, unsigned cut)
+{
+    static const char *const names[] = { "bytes", "header", "parts", "depth", "text", "terms" };
+    char out[64] = "";
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++)
+        if (cut >> i & 1) {
+            if (*out)
+                g_strlcat(out, ", ", sizeof out);
+            g_strlcat(out, names[i], sizeof out);
+        }
+    return arena_strndup(arena, out, strlen(out));
+}
