@@ -159,15 +159,26 @@ static bool open_lanes(struct merge *m, char *const *paths, GError **error)
     return true;
 }
 
+static bool has_documents(const struct df_writer *writer, struct df_total *total_out, GError **error)
+{
+    struct df_total total = df_writer_total(writer);
+    if (total_out)
+        *total_out = total;
+    if (!total.documents)
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_LEXICON,
+                    "there are no documents in these files: nothing to write");
+    return total.documents > 0;
+}
+
 /* Takes the writer. */
 static bool merge_into(struct df_writer *writer, char *const *paths, size_t n, bool (*stopped)(void),
-                       GError **error)
+                       struct df_total *total_out, GError **error)
 {
     struct merge m = { .n_lanes = n, .stopped = stopped };
     m.lanes = g_new0(struct lane, n);
     m.heap = g_new0(struct lane *, n);
     bool good = open_lanes(&m, paths, error) && merge_collections(&m, writer, error) &&
-                df_writer_commit(&writer, error);
+                has_documents(writer, total_out, error) && df_writer_commit(&writer, error);
     df_writer_discard(&writer);
     for (size_t i = 0; i < n; i++)
         df_reader_close(&m.lanes[i].reader);
@@ -190,7 +201,7 @@ static GPtrArray *merge_groups(char *const *paths, size_t n, unsigned pass, cons
         char *name = temporary_name(folder, pass, i / FAN_IN);
         g_ptr_array_add(made, name);
         struct df_writer *writer = df_writer_open_scratch(name, error);
-        *good = writer && merge_into(writer, paths + i, MIN(n - i, (size_t)FAN_IN), stopped, error);
+        *good = writer && merge_into(writer, paths + i, MIN(n - i, (size_t)FAN_IN), stopped, NULL, error);
     }
     return made;
 }
@@ -203,7 +214,7 @@ static void remove_files(GPtrArray *paths)
 }
 
 bool df_merge_files(char *const *paths, size_t n, const char *out, uint32_t min_count, const char *folder,
-                    bool (*stopped)(void), GError **error)
+                    bool (*stopped)(void), struct df_total *total_out, GError **error)
 {
     GPtrArray *level = NULL;
     bool good = true;
@@ -216,7 +227,7 @@ bool df_merge_files(char *const *paths, size_t n, const char *out, uint32_t min_
         n = made->len;
     }
     struct df_writer *writer = good ? df_writer_open(out, min_count, error) : NULL;
-    good = writer && merge_into(writer, paths, n, stopped, error);
+    good = writer && merge_into(writer, paths, n, stopped, total_out, error);
     if (level)
         remove_files(level);
     return good;

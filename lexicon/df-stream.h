@@ -34,6 +34,11 @@ enum df_status df_reader_term(struct df_reader *reader, const char **text_out, u
 /* NULL is fine; sets the pointer to NULL. */
 void df_reader_close(struct df_reader **reader);
 
+/* What a file has in all its collections; terms without the rare ones that were left out. */
+struct df_total {
+    uint64_t documents, terms;
+};
+
 struct df_writer;
 
 /* Terms with a smaller count are left out. */
@@ -45,6 +50,9 @@ struct df_writer *df_writer_open_scratch(const char *path, GError **error);
 void df_writer_collection(struct df_writer *writer, const struct df_head *head);
 void df_writer_term(struct df_writer *writer, const char *text, uint32_t count);
 
+/* What was written so far. */
+struct df_total df_writer_total(const struct df_writer *writer);
+
 /* Puts the file under its name; or removes it. Both free the writer and set the pointer to NULL. */
 bool df_writer_commit(struct df_writer **writer, GError **error);
 void df_writer_discard(struct df_writer **writer);
@@ -55,7 +63,7 @@ void df_writer_discard(struct df_writer **writer);
  * be NULL).
  */
 bool df_merge_files(char *const *paths, size_t n, const char *out, uint32_t min_count, const char *folder,
-                    bool (*stopped)(void), GError **error);
+                    bool (*stopped)(void), struct df_total *total_out, GError **error);
 
 /*
  * Sources are names for people, and few: no more than DF_MAX_SOURCES, the first in sorted order, then

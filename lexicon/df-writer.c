@@ -9,6 +9,7 @@ struct df_writer {
     struct outfile *file;
     FILE *stream;
     uint32_t min_count;
+    struct df_total total;
 };
 
 static struct df_writer *start(const char *path, uint32_t min_count, bool lasting, GError **error)
@@ -36,6 +37,7 @@ struct df_writer *df_writer_open_scratch(const char *path, GError **error)
 
 void df_writer_collection(struct df_writer *w, const struct df_head *head)
 {
+    w->total.documents += head->documents;
     fprintf(w->stream, "# collection %s\n# documents %" PRIu64 "\n", head->name, head->documents);
     if (!head->sources[0])
         return;
@@ -49,6 +51,7 @@ void df_writer_term(struct df_writer *w, const char *text, uint32_t count)
 {
     if (count < w->min_count)
         return;
+    w->total.terms++;
     char number[16];
     char *digit = number + sizeof number;
     *--digit = '\n';
@@ -57,6 +60,11 @@ void df_writer_term(struct df_writer *w, const char *text, uint32_t count)
     *--digit = '\t';
     fwrite_unlocked(text, 1, strlen(text), w->stream);
     fwrite_unlocked(digit, 1, (size_t)(number + sizeof number - digit), w->stream);
+}
+
+struct df_total df_writer_total(const struct df_writer *w)
+{
+    return w->total;
 }
 
 bool df_writer_commit(struct df_writer **writer, GError **error)

@@ -28,22 +28,25 @@ bool lexicon_plan_check(const struct lexicon_plan *p, GError **error)
     if (p->scheme != LEXICON_ADAPTIVE && p->scheme != LEXICON_DROPOUT)
         return refuse(error, "no such scheme: choose adaptive or dropout");
     if (p->k > LEXICON_MAX_K || (p->scheme == LEXICON_ADAPTIVE && p->k < 1))
-        return refuse(error, "the number of lexicons is from 1 to 64 (0 to 64 with dropout)");
-    if (p->keep < 1 || p->keep > 16)
-        return refuse(error, "the number of terms to keep is from 1 to 16");
-    if (!(p->drop >= 0 && p->drop < 1))
-        return refuse(error, "the share to drop is from 0 to less than 1, for instance 0.33");
-    if (!(p->nidf_low >= 0 && p->nidf_low < p->nidf_high && p->nidf_high <= 1))
-        return refuse(error, "the nidf range is LOW:HIGH with 0 <= LOW < HIGH <= 1, for instance 0.2:0.3");
-    if (!(p->common > 0 && p->common <= 1))
         return refuse(error,
-                      "the share that makes a word common is above 0 and at most 1, for instance 0.02");
+                      "this number of lexicons is not possible: choose 1 to 64 (with dropout 0 to 64)");
+    if (p->keep < 1 || p->keep > LEXICON_MAX_KEEP)
+        return refuse(error, "this number of terms to keep is not possible: choose 1 to 8");
+    if (!(p->drop >= 0 && p->drop < 1))
+        return refuse(error,
+                      "this share to drop is not possible: choose 0 to less than 1, for instance 0.33");
+    if (!(p->nidf_low >= 0 && p->nidf_low < p->nidf_high && p->nidf_high <= 1))
+        return refuse(error,
+                      "this nidf range is not possible: choose 0 <= LOW < HIGH <= 1, for instance 0.2:0.3");
+    if (!(p->common > 0 && p->common <= 1))
+        return refuse(error, "this share of common words is not possible: choose more than 0 and at most 1, "
+                             "for instance 0.02");
     if (p->min_signature < 1 || p->min_signature > 1000)
-        return refuse(error, "the fewest terms of a signature are from 1 to 1000");
+        return refuse(error, "this smallest signature is not possible: choose 1 to 1000 terms");
     if (p->min_count < 1)
-        return refuse(error, "the smallest count is 1 or more");
+        return refuse(error, "this smallest count is not possible: choose 1 or more");
     if (p->bucket_bits < 1 || p->bucket_bits > 31)
-        return refuse(error, "the bits of the store's sets are from 1 to 31");
+        return refuse(error, "this number of sets is not possible: choose 1 to 31 bits");
     return true;
 }
 

@@ -21,7 +21,8 @@
 
 #include "lexicon/df.h"
 
-#define LEXICON_MAX_K 64
+#define LEXICON_MAX_K    64
+#define LEXICON_MAX_KEEP 8
 
 enum lexicon_scheme {
     LEXICON_ADAPTIVE, /* K keyed orders; the first r terms of a document, common words last */
@@ -32,7 +33,7 @@ enum lexicon_scheme {
 struct lexicon_plan {
     enum lexicon_scheme scheme;
     unsigned k;             /* 1 … LEXICON_MAX_K; with dropout also 0: the primary lexicon alone */
-    unsigned keep;          /* adaptive: r */
+    unsigned keep;          /* adaptive: r, 1 … LEXICON_MAX_KEEP */
     double drop;            /* dropout: p */
     double nidf_low, nidf_high; /* dropout: the primary range */
     bool secondary;         /* dropout: take terms above the range where too few are in it */

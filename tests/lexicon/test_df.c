@@ -150,9 +150,9 @@ static void merging_files_gives_the_same_as_merging_in_memory(void **state)
 {
     char *a = put(state, "a.df", english), *b = put(state, "b.df", more), *out = path_in(state, "out.df");
     char *forth[] = { a, b }, *back[] = { b, a };
-    assert_true(df_merge_files(forth, 2, out, 1, ".", NULL, NULL));
+    assert_true(df_merge_files(forth, 2, out, 1, ".", NULL, NULL, NULL));
     assert_content(out, sum);
-    assert_true(df_merge_files(back, 2, out, 1, ".", NULL, NULL));
+    assert_true(df_merge_files(back, 2, out, 1, ".", NULL, NULL, NULL));
     assert_content(out, sum);
     g_free(a);
     g_free(b);
@@ -171,7 +171,7 @@ static void many_files_are_merged_in_passes_that_leave_nothing_behind(void **sta
         paths[i] = put(state, name, text);
     }
     char *out = path_in(state, "out.df");
-    assert_true(df_merge_files(paths, FILES, out, 1, place->folder, NULL, NULL));
+    assert_true(df_merge_files(paths, FILES, out, 1, place->folder, NULL, NULL, NULL));
     assert_content(out,
                    HEAD "# collection c\n# documents 600\nboth\t600\nword0\t100\nword1\t100\nword2\t100\n");
     for (unsigned i = 0; i < FILES; i++) {
@@ -192,7 +192,7 @@ static void a_stopped_merge_leaves_no_file(void **state)
 {
     char *a = put(state, "a.df", english), *out = path_in(state, "out.df");
     GError *error = NULL;
-    assert_false(df_merge_files(&a, 1, out, 1, ".", always, &error));
+    assert_false(df_merge_files(&a, 1, out, 1, ".", always, NULL, &error));
     assert_true(g_error_matches(error, REFRAIN_ERROR, REFRAIN_ERROR_INTERRUPTED));
     assert_int_equal(files_in(state), 1);
     g_error_free(error);
