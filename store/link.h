@@ -23,11 +23,11 @@
 #define STORE_LINK_H
 
 #include <glib.h>
-#include <hiredis.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "store/resp.h"
 #include "store/url.h"
 
 struct link;
