@@ -207,16 +207,36 @@ static size_t allowed(const char *body, const char *end, unsigned parts, const c
     return (size_t)(end - body);
 }
 
-/* A part whose header block is too long gets a blank line in it: the rest becomes its content. */
-static void limit_part_header(char *at, char *stop, size_t limit, struct guarded *out)
+/* The header block of a part: from its boundary to the blank line, if that is before `stop`. */
+static size_t header_length(const char *at, const char *stop)
 {
-    if ((size_t)(stop - at) <= limit)
-        return;
     size_t n = (size_t)(stop - at);
-    if (memmem(at, MIN(limit, n), "\n\n", 2) || memmem(at, MIN(limit, n), "\n\r\n", 3))
+    const char *lf = memmem(at, n, "\n\n", 2);
+    const char *crlf = memmem(at, lf ? (size_t)(lf - at) : n, "\n\r\n", 3);
+    return crlf ? (size_t)(crlf - at) : lf ? (size_t)(lf - at) : n;
+}
+
+/*
+ * All part headers together may be as long as one header block. The one that goes beyond gets a blank line
+ * where the limit is, and is the last part.
+ */
+static void limit_part_headers(struct guarded *out, char *body, char *end, size_t limit)
+{
+    size_t left = limit;
+    for (const char *p = next_dashes(body, end), *next; p; p = next) {
+        next = next_dashes(p + 3, end);
+        size_t n = header_length(p + 3, next ? next : end);
+        if (n < left) {
+            left -= n;
+            continue;
+        }
+        char *at = body + (p + 3 - body) + left;
+        for (size_t i = 0; i < 2 && at + i < end; i++)
+            at[i] = '\n';
+        out->mime_n = (size_t)((next ? next : end) - out->mime);
+        out->cut |= MESSAGE_CUT_HEADER;
         return;
-    at[limit - 2] = at[limit - 1] = '\n';
-    out->cut |= MESSAGE_CUT_HEADER;
+    }
 }
 
 static void guard_body(struct guarded *out, const struct message_limits *limits)
@@ -232,13 +252,8 @@ static void guard_body(struct guarded *out, const struct message_limits *limits)
         end = body + n;
         out->mime_n = (size_t)(end - out->mime);
     }
-    size_t limit = MAX(limits->header_bytes, (size_t)2);
-    if (!dashes || (size_t)(end - body) <= limit)
-        return;
-    for (const char *p = next_dashes(body, end), *next; p; p = next) {
-        next = next_dashes(p + 3, end);
-        limit_part_header(body + (p - body), next ? body + (next - body) : end, limit, out);
-    }
+    if (dashes && (size_t)(end - body) > limits->header_bytes)
+        limit_part_headers(out, body, end, limits->header_bytes);
 }
 
 void guard_message(struct arena *arena, const char *bytes, size_t n, const struct message_limits *limits,

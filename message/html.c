@@ -21,6 +21,9 @@
  */
 #define MAX_NAMES 8192
 
+/* Bytes of HTML that are read for each byte of the text limit. */
+#define MAX_MARKUP 4
+
 enum role {
     INLINE,
     BLOCK, /* ends the line before and behind */
@@ -294,10 +297,28 @@ static htmlSAXHandler handler = {
     .fatalError = on_error,
 };
 
+/* A parser that reads the bytes in place. There is a NUL behind them. */
+static htmlParserCtxtPtr open_parser(const char *html, size_t n)
+{
+    htmlParserCtxtPtr parser = htmlNewParserCtxt();
+    xmlParserInputBufferPtr buffer =
+        parser ? xmlParserInputBufferCreateStatic(html, (int)n, XML_CHAR_ENCODING_NONE) : NULL;
+    xmlParserInputPtr input = buffer ? xmlNewIOInputStream(parser, buffer, XML_CHAR_ENCODING_NONE) : NULL;
+    if (input) {
+        inputPush(parser, input);
+        return parser;
+    }
+    if (buffer)
+        xmlFreeParserInputBuffer(buffer);
+    if (parser)
+        htmlFreeParserCtxt(parser);
+    return NULL;
+}
+
 /* Parses until the end or the depth; returns how many bytes were read. */
 static size_t parse_once(struct page *page, const char *html, size_t n)
 {
-    htmlParserCtxtPtr parser = htmlCreateMemoryParserCtxt(html, (int)n);
+    htmlParserCtxtPtr parser = open_parser(html, n);
     if (!parser)
         return n;
     page->parser = parser;
@@ -327,8 +348,15 @@ static size_t behind_tag(const char *html, size_t n, size_t at)
 
 static void parse(struct page *page, const char *html, size_t n)
 {
-    n = MIN(n, (size_t)G_MAXINT / 2);
-    while (n && !page->text->cut) {
+    /* Markup is larger than its text, but not without end. */
+    size_t limit = MIN(page->text->limit, (size_t)G_MAXINT / 2 / MAX_MARKUP) * MAX_MARKUP;
+    if (n > limit) {
+        n = limit;
+        page->text->cut = true;
+    }
+    html = arena_strndup(page->text->arena, html, n);
+    bool cut = page->text->cut;
+    while (n && page->text->cut == cut) {
         size_t read = parse_once(page, html, n);
         size_t at = behind_tag(html, n, MIN(MAX(read, 1u), n));
         html += at;
