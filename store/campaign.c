@@ -1,0 +1,400 @@
+#include "store/campaign.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+
+#define FIXED 16u
+/* The largest record: every variant with every view, all names, all counters. */
+#define VIEW_MAX   (4u + SIGNATURE_WORDS * 8u + SIGNATURE_MAX_LEX * 8u)
+#define RECORD_MAX (FIXED + 1024u + (STORE_REPORTERS + 2u) * (STORE_NAME_MAX + 10u) + \
+                    STORE_VARIANTS * (1u + MESSAGE_VIEWS * VIEW_MAX))
+#define DAY 86400
+
+/* --- ids ---------------------------------------------------------------------------------------- */
+
+/* hash_mix() backwards: its shifts undo themselves, and its factor has an inverse modulo 2^64. */
+static uint64_t unmix(uint64_t x)
+{
+    const uint64_t inverse = UINT64_C(0xcfee444d8b59a89b);
+    x ^= x >> 32;
+    x *= inverse;
+    x ^= x >> 32;
+    x *= inverse;
+    x ^= x >> 32;
+    return x;
+}
+
+uint64_t campaign_id(uint64_t lexicon, uint32_t number)
+{
+    return hash_mix(lexicon ^ number);
+}
+
+bool campaign_number(uint64_t lexicon, uint64_t id, uint32_t *number_out)
+{
+    uint64_t number = unmix(id) ^ lexicon;
+    *number_out = (uint32_t)number;
+    return number >> 32 == 0 && number != 0 && id != 0;
+}
+
+/* --- writing ------------------------------------------------------------------------------------ */
+
+static uint8_t *put8(uint8_t *at, unsigned value)
+{
+    *at = (uint8_t)value;
+    return at + 1;
+}
+
+static uint8_t *put16(uint8_t *at, unsigned value)
+{
+    return put8(put8(at, value & 0xff), value >> 8 & 0xff);
+}
+
+static uint8_t *put32(uint8_t *at, uint32_t value)
+{
+    return put16(put16(at, value & 0xffff), value >> 16);
+}
+
+static uint8_t *put64(uint8_t *at, uint64_t value)
+{
+    return put32(put32(at, (uint32_t)value), (uint32_t)(value >> 32));
+}
+
+static uint8_t *put_varint(uint8_t *at, uint64_t value)
+{
+    for (; value >= 0x80; value >>= 7)
+        *at++ = (uint8_t)(value | 0x80);
+    return put8(at, (unsigned)value);
+}
+
+static uint8_t *put_name(uint8_t *at, const char *name)
+{
+    size_t n = strlen(name);
+    at = put8(at, (unsigned)n);
+    memcpy(at, name, n);
+    return at + n;
+}
+
+static uint8_t *put_days(uint8_t *at, const uint32_t *days, unsigned n, unsigned bytes)
+{
+    unsigned seen = 0;
+    for (unsigned i = 0; i < n; i++)
+        seen |= (days[i] != 0) << i;
+    at = bytes == 2 ? put16(at, seen) : put8(at, seen);
+    for (unsigned i = 0; i < n; i++)
+        if (days[i])
+            at = put_varint(at, days[i]);
+    return at;
+}
+
+static uint8_t *put_signature(uint8_t *at, const struct signature *signature)
+{
+    at = put8(at, signature->view);
+    at = put8(at, signature->n_lex);
+    at = put16(at, signature->terms);
+    for (unsigned i = 0; i < SIGNATURE_WORDS; i++)
+        at = put64(at, signature->sketch[i]);
+    for (unsigned i = 0; i < signature->n_lex; i++)
+        at = put64(at, signature->lex[i]);
+    return at;
+}
+
+static uint32_t clamp32(int64_t value)
+{
+    return (uint32_t)CLAMP(value, 0, UINT32_MAX);
+}
+
+const uint8_t *campaign_encode(struct arena *arena, const struct campaign *campaign, size_t *size_out)
+{
+    const struct store_campaign *info = &campaign->info;
+    uint8_t buffer[RECORD_MAX], *at = buffer;
+    at = put8(at, CAMPAIGN_FORMAT);
+    at = put8(at, info->state);
+    at = put16(at, campaign->day);
+    at = put32(at, campaign->revision);
+    at = put32(at, clamp32(info->first));
+    at = put32(at, clamp32(info->last));
+    at = put_varint(at, info->reports);
+    at = put_varint(at, info->hits);
+    at = put_varint(at, info->reporters);
+    at = put_days(at, info->days, STORE_DAYS, 2);
+    at = put_days(at, campaign->reported, CAMPAIGN_REPORT_DAYS, 1);
+    at = put_name(at, info->label);
+    at = put_name(at, info->source);
+    at = put8(at, info->n_reporter);
+    for (unsigned i = 0; i < info->n_reporter; i++) {
+        at = put_varint(at, info->reporter[i].reports);
+        at = put_name(at, info->reporter[i].name);
+    }
+    at = put8(at, info->variants);
+    for (unsigned i = 0; i < info->variants; i++) {
+        at = put8(at, campaign->variant[i].n);
+        for (unsigned j = 0; j < campaign->variant[i].n; j++)
+            at = put_signature(at, &campaign->variant[i].v[j]);
+    }
+    *size_out = (size_t)(at - buffer);
+    return memcpy(arena_alloc(arena, *size_out), buffer, *size_out);
+}
+
+/* --- reading: past the end everything is 0 and `at` is NULL ------------------------------------- */
+
+struct cursor {
+    const uint8_t *at, *end;
+};
+
+static const uint8_t *take(struct cursor *c, size_t n)
+{
+    if (!c->at || (size_t)(c->end - c->at) < n) {
+        c->at = NULL;
+        return NULL;
+    }
+    const uint8_t *bytes = c->at;
+    c->at += n;
+    return bytes;
+}
+
+static unsigned get8(struct cursor *c)
+{
+    const uint8_t *b = take(c, 1);
+    return b ? b[0] : 0;
+}
+
+static unsigned get16(struct cursor *c)
+{
+    const uint8_t *b = take(c, 2);
+    return b ? b[0] | (unsigned)b[1] << 8 : 0;
+}
+
+static uint32_t load32(const uint8_t *b)
+{
+    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+
+static uint32_t get32(struct cursor *c)
+{
+    const uint8_t *b = take(c, 4);
+    return b ? load32(b) : 0;
+}
+
+static void get64s(struct cursor *c, uint64_t *out, size_t n)
+{
+    const uint8_t *b = take(c, n * 8);
+    for (size_t i = 0; i < n; i++)
+        out[i] = b ? load32(b + i * 8) | (uint64_t)load32(b + i * 8 + 4) << 32 : 0;
+}
+
+static uint64_t get_varint(struct cursor *c)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        unsigned byte = get8(c);
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            return value;
+    }
+    c->at = NULL;
+    return 0;
+}
+
+static void get_name(struct cursor *c, char out[STORE_NAME_MAX])
+{
+    unsigned n = get8(c);
+    const uint8_t *bytes = take(c, n);
+    if (bytes && n < STORE_NAME_MAX && g_utf8_validate((const char *)bytes, n, NULL))
+        memcpy(out, bytes, n);
+    else
+        c->at = NULL, n = 0;
+    out[n] = '\0';
+}
+
+static void skip_name(struct cursor *c)
+{
+    take(c, get8(c));
+}
+
+static void get_days(struct cursor *c, uint32_t *days, unsigned n, unsigned bytes)
+{
+    unsigned seen = bytes == 2 ? get16(c) : get8(c);
+    for (unsigned i = 0; i < n; i++)
+        days[i] = seen >> i & 1 ? (uint32_t)get_varint(c) : 0;
+}
+
+static bool get_signature(struct cursor *c, uint64_t lexicon, struct signature *out)
+{
+    unsigned view = get8(c), n_lex = get8(c);
+    if (view >= MESSAGE_VIEWS || n_lex > SIGNATURE_MAX_LEX) {
+        c->at = NULL;
+        return false;
+    }
+    out->lexicon = lexicon;
+    out->view = view;
+    out->n_lex = (uint16_t)n_lex;
+    out->terms = (uint16_t)get16(c);
+    get64s(c, out->sketch, SIGNATURE_WORDS);
+    get64s(c, out->lex, n_lex);
+    memset(out->lex + n_lex, 0, (SIGNATURE_MAX_LEX - n_lex) * sizeof out->lex[0]);
+    return c->at != NULL;
+}
+
+static void get_variants(struct cursor *c, uint64_t lexicon, struct campaign *out)
+{
+    out->info.variants = get8(c);
+    if (out->info.variants > STORE_VARIANTS)
+        c->at = NULL;
+    for (unsigned i = 0; c->at && i < out->info.variants; i++) {
+        struct signature_set *set = &out->variant[i];
+        set->n = get8(c);
+        if (set->n > MESSAGE_VIEWS)
+            c->at = NULL;
+        for (unsigned j = 0; c->at && j < set->n; j++)
+            get_signature(c, lexicon, &set->v[j]);
+    }
+}
+
+bool campaign_decode(const uint8_t *bytes, size_t size, uint64_t lexicon, struct campaign *out)
+{
+    struct cursor c = { bytes, bytes + size };
+    struct store_campaign *info = &out->info;
+    memset(info, 0, sizeof *info);
+    if (get8(&c) != CAMPAIGN_FORMAT)
+        return false;
+    info->state = get8(&c);
+    out->day = get16(&c);
+    out->revision = get32(&c);
+    info->first = get32(&c);
+    info->last = get32(&c);
+    info->reports = get_varint(&c);
+    info->hits = get_varint(&c);
+    info->reporters = (uint32_t)get_varint(&c);
+    get_days(&c, info->days, STORE_DAYS, 2);
+    get_days(&c, out->reported, CAMPAIGN_REPORT_DAYS, 1);
+    get_name(&c, info->label);
+    get_name(&c, info->source);
+    info->n_reporter = get8(&c);
+    if (info->n_reporter > STORE_REPORTERS || info->state >= STORE_STATES)
+        return false;
+    for (unsigned i = 0; c.at && i < info->n_reporter; i++) {
+        info->reporter[i].reports = (uint32_t)get_varint(&c);
+        get_name(&c, info->reporter[i].name);
+    }
+    get_variants(&c, lexicon, out);
+    return c.at == c.end;
+}
+
+uint32_t campaign_revision(const uint8_t *bytes, size_t size)
+{
+    return bytes && size >= CAMPAIGN_REVISION_AT + 4 ? load32(bytes + CAMPAIGN_REVISION_AT) : 0;
+}
+
+bool campaign_reader_init(struct campaign_reader *reader, const uint8_t *bytes, size_t size, uint64_t lexicon)
+{
+    struct cursor c = { bytes, bytes + size };
+    uint32_t days[STORE_DAYS];
+    if (!bytes || get8(&c) != CAMPAIGN_FORMAT)
+        return false;
+    reader->state = get8(&c);
+    take(&c, 10);
+    reader->last = get32(&c);
+    for (unsigned i = 0; i < 3; i++)
+        get_varint(&c);
+    get_days(&c, days, STORE_DAYS, 2);
+    get_days(&c, days, CAMPAIGN_REPORT_DAYS, 1);
+    skip_name(&c);
+    skip_name(&c);
+    for (unsigned n = get8(&c); c.at && n > 0; n--) {
+        get_varint(&c);
+        skip_name(&c);
+    }
+    reader->variants = get8(&c);
+    reader->views = 0;
+    reader->at = c.at;
+    reader->end = c.end;
+    reader->lexicon = lexicon;
+    reader->damaged = false;
+    return c.at != NULL && reader->state < STORE_STATES;
+}
+
+bool campaign_reader_next(struct campaign_reader *reader, struct signature *out)
+{
+    struct cursor c = { reader->at, reader->end };
+    while (reader->views == 0 && reader->variants > 0 && c.at) {
+        reader->variants--;
+        reader->views = get8(&c);
+    }
+    if (reader->views == 0 || !get_signature(&c, reader->lexicon, out)) {
+        reader->damaged = c.at != c.end;
+        return false;
+    }
+    reader->views--;
+    reader->at = c.at;
+    return true;
+}
+
+/* --- counting ----------------------------------------------------------------------------------- */
+
+static void shift_days(uint32_t *days, unsigned n, uint32_t by)
+{
+    unsigned kept = by < n ? n - by : 0;
+    memmove(days + (n - kept), days, kept * sizeof *days);
+    memset(days, 0, (n - kept) * sizeof *days);
+}
+
+void campaign_roll(struct campaign *campaign, int64_t now)
+{
+    uint32_t today = (uint32_t)(now / DAY);
+    if (today <= campaign->day)
+        return;
+    shift_days(campaign->info.days, STORE_DAYS, today - campaign->day);
+    shift_days(campaign->reported, CAMPAIGN_REPORT_DAYS, today - campaign->day);
+    campaign->day = today;
+}
+
+static void count_reporter(struct store_campaign *info, const char *reporter)
+{
+    char name[STORE_NAME_MAX];
+    campaign_name(name, reporter);
+    for (unsigned i = 0; i < info->n_reporter; i++)
+        if (strcmp(info->reporter[i].name, name) == 0) {
+            info->reporter[i].reports++;
+            return;
+        }
+    if (info->n_reporter == STORE_REPORTERS)
+        return; /* could not be told from a newcomer the next time */
+    struct store_reporter *newcomer = &info->reporter[info->n_reporter++];
+    memcpy(newcomer->name, name, sizeof name);
+    newcomer->reports = 1;
+    info->reporters = info->n_reporter;
+}
+
+void campaign_count_report(struct campaign *campaign, const char *reporter, int64_t when, int64_t now)
+{
+    struct store_campaign *info = &campaign->info;
+    campaign_roll(campaign, now);
+    info->reports++;
+    info->first = info->first ? MIN(info->first, when) : when;
+    info->last = MAX(info->last, when);
+    int64_t ago = campaign->day - when / DAY;
+    if (ago >= 0 && ago < CAMPAIGN_REPORT_DAYS)
+        campaign->reported[ago]++;
+    count_reporter(info, reporter);
+}
+
+void campaign_count_hits(struct campaign *campaign, uint32_t hits, int64_t now)
+{
+    campaign_roll(campaign, now);
+    campaign->info.hits += hits;
+    campaign->info.days[0] += hits;
+    campaign->info.last = MAX(campaign->info.last, now);
+}
+
+void campaign_name(char out[STORE_NAME_MAX], const char *name)
+{
+    g_autofree char *valid = g_utf8_make_valid(name ? name : "", -1);
+    const char *end = valid;
+    while (*end && (size_t)(g_utf8_next_char(end) - valid) < STORE_NAME_MAX)
+        end = g_utf8_next_char(end);
+    size_t n = (size_t)(end - valid);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (unsigned char)valid[i] < 0x20 || valid[i] == 0x7f ? '?' : valid[i];
+    out[n] = '\0';
+}

@@ -1,0 +1,408 @@
+#include <errno.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "store/backend.h"
+#include "store/campaign.h"
+#include "store/lmdb_env.h"
+
+/*
+ * The embedded backend. Two databases for each lexicon, with integers as keys:
+ *
+ *      <lexicon id>.sets      bucket          ─▶  sorted array of 64-bit members
+ *      <lexicon id>.records   campaign number ─▶  record
+ *
+ * A change is one write transaction, so that it is atomic and the decision it was based on is checked in it.
+ */
+#define WALK_PAGE 256
+
+struct lmdb_backend {
+    struct backend base;
+    struct lmdb_env *env;
+    char records_name[32], sets_name[32];
+    bool read_only;
+    GMutex opening;
+    gint opened; /* the databases are there: of a store that is only read they may come later */
+    MDB_dbi records, sets;
+};
+
+static struct lmdb_backend *self_of(struct backend *backend)
+{
+    return (struct lmdb_backend *)backend;
+}
+
+static int open_databases(struct lmdb_backend *self)
+{
+    if (g_atomic_int_get(&self->opened))
+        return 0;
+    g_mutex_lock(&self->opening);
+    unsigned flags = MDB_INTEGERKEY | (self->read_only ? 0 : MDB_CREATE);
+    int code = lmdb_env_database(self->env, self->records_name, flags, &self->records);
+    if (code == 0)
+        code = lmdb_env_database(self->env, self->sets_name, flags, &self->sets);
+    if (code == 0)
+        g_atomic_int_set(&self->opened, 1);
+    g_mutex_unlock(&self->opening);
+    return code;
+}
+
+/* MDB_NOTFOUND when the store is only read and still empty. */
+static int begin_reading(struct lmdb_backend *self, MDB_txn **txn_out)
+{
+    int code = open_databases(self);
+    return code ? code : lmdb_env_begin(self->env, false, txn_out);
+}
+
+static int get(MDB_txn *txn, MDB_dbi dbi, size_t key, MDB_val *out)
+{
+    MDB_val name = { sizeof key, &key };
+    return mdb_get(txn, dbi, &name, out);
+}
+
+static const void *copy(struct arena *arena, const MDB_val *value)
+{
+    return memcpy(arena_alloc(arena, value->mv_size + 1), value->mv_data, value->mv_size);
+}
+
+/* --- reading ------------------------------------------------------------------------------------ */
+
+static bool read_sets(struct backend *backend, struct arena *arena, enum backend_read read,
+                      const uint32_t *buckets, unsigned n, struct backend_set *out, int64_t timeout,
+                      GError **error)
+{
+    struct lmdb_backend *self = self_of(backend);
+    MDB_txn *txn;
+    MDB_val value;
+    (void)read, (void)timeout;
+    memset(out, 0, n * sizeof *out);
+    int code = begin_reading(self, &txn);
+    if (code)
+        return code == MDB_NOTFOUND || lmdb_env_fail(self->env, code, error);
+    for (unsigned i = 0; i < n && (code == 0 || code == MDB_NOTFOUND); i++) {
+        code = get(txn, self->sets, buckets[i], &value);
+        if (code == 0) {
+            out[i].n = (unsigned)(value.mv_size / sizeof(uint64_t));
+            out[i].members = copy(arena, &value);
+        }
+    }
+    lmdb_env_abort(self->env, txn);
+    return code == 0 || code == MDB_NOTFOUND || lmdb_env_fail(self->env, code, error);
+}
+
+static bool read_records(struct backend *backend, struct arena *arena, enum backend_read read,
+                         struct backend_record *records, unsigned n, int64_t timeout, GError **error)
+{
+    struct lmdb_backend *self = self_of(backend);
+    MDB_txn *txn;
+    MDB_val value;
+    (void)read, (void)timeout;
+    for (unsigned i = 0; i < n; i++)
+        records[i].bytes = NULL;
+    int code = begin_reading(self, &txn);
+    if (code)
+        return code == MDB_NOTFOUND || lmdb_env_fail(self->env, code, error);
+    for (unsigned i = 0; i < n && (code == 0 || code == MDB_NOTFOUND); i++) {
+        code = get(txn, self->records, records[i].number, &value);
+        if (code == 0) {
+            records[i].size = value.mv_size;
+            records[i].bytes = copy(arena, &value);
+        }
+    }
+    lmdb_env_abort(self->env, txn);
+    return code == 0 || code == MDB_NOTFOUND || lmdb_env_fail(self->env, code, error);
+}
+
+static int read_page(struct lmdb_backend *self, MDB_txn *txn, struct arena *arena, uint64_t *position,
+                     struct backend_record *records, unsigned *n_out)
+{
+    MDB_cursor *cursor;
+    size_t from = *position;
+    MDB_val key = { sizeof from, &from }, value;
+    int code = mdb_cursor_open(txn, self->records, &cursor);
+    if (code)
+        return code;
+    code = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    while (code == 0 && *n_out < WALK_PAGE) {
+        size_t number;
+        memcpy(&number, key.mv_data, sizeof number);
+        records[*n_out].number = (uint32_t)number;
+        records[*n_out].size = value.mv_size;
+        records[(*n_out)++].bytes = copy(arena, &value);
+        *position = number + 1;
+        code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    }
+    mdb_cursor_close(cursor);
+    if (code == MDB_NOTFOUND)
+        *position = BACKEND_WALK_END;
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+static bool walk(struct backend *backend, struct arena *arena, uint64_t *position,
+                 struct backend_record **records_out, unsigned *n_out, int64_t timeout, GError **error)
+{
+    struct lmdb_backend *self = self_of(backend);
+    MDB_txn *txn;
+    (void)timeout;
+    *n_out = 0;
+    int code = begin_reading(self, &txn);
+    if (code == MDB_NOTFOUND) {
+        *position = BACKEND_WALK_END;
+        return true;
+    }
+    if (code == 0) {
+        *records_out = arena_alloc(arena, WALK_PAGE * sizeof **records_out);
+        code = read_page(self, txn, arena, position, *records_out, n_out);
+        lmdb_env_abort(self->env, txn);
+    }
+    return code == 0 || lmdb_env_fail(self->env, code, error);
+}
+
+/* --- writing ------------------------------------------------------------------------------------ */
+
+static int put(MDB_txn *txn, MDB_dbi dbi, size_t key, const void *bytes, size_t size)
+{
+    MDB_val name = { sizeof key, &key }, value = { size, (void *)bytes };
+    return mdb_put(txn, dbi, &name, &value, 0);
+}
+
+static int delete(MDB_txn *txn, MDB_dbi dbi, size_t key)
+{
+    MDB_val name = { sizeof key, &key };
+    int code = mdb_del(txn, dbi, &name, NULL);
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+/* The set in a buffer with room for one more, and where the member is or would be. */
+static int load_set(MDB_txn *txn, MDB_dbi dbi, const struct backend_member *m, GArray *set, guint *at_out,
+                    bool *there_out)
+{
+    MDB_val value;
+    int code = get(txn, dbi, m->bucket, &value);
+    g_array_set_size(set, 0);
+    if (code == 0)
+        g_array_append_vals(set, value.mv_data, (guint)(value.mv_size / sizeof(uint64_t)));
+    guint at = 0;
+    while (at < set->len && g_array_index(set, uint64_t, at) < m->member)
+        at++;
+    *at_out = at;
+    *there_out = at < set->len && g_array_index(set, uint64_t, at) == m->member;
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+static int change_set(MDB_txn *txn, MDB_dbi dbi, const struct backend_member *m, bool add, GArray *set)
+{
+    guint at;
+    bool there;
+    int code = load_set(txn, dbi, m, set, &at, &there);
+    if (code || there == add)
+        return code;
+    if (add)
+        g_array_insert_val(set, at, m->member);
+    else
+        g_array_remove_index(set, at);
+    return set->len ? put(txn, dbi, m->bucket, set->data, set->len * sizeof(uint64_t))
+                    : delete(txn, dbi, m->bucket);
+}
+
+/* Is everything as the writer saw it? */
+static int check(const struct lmdb_backend *self, MDB_txn *txn, const struct backend_change *change, bool *ok_out)
+{
+    MDB_val value = { 0 };
+    *ok_out = true;
+    if (change->force || change->members_only)
+        return 0;
+    int code = get(txn, self->records, change->number, &value);
+    if (code == 0)
+        *ok_out = change->revision != 0 && campaign_revision(value.mv_data, value.mv_size) == change->revision;
+    else if (code == MDB_NOTFOUND)
+        *ok_out = change->revision == 0;
+    for (unsigned i = 0; i < change->n_guards && *ok_out && (code == 0 || code == MDB_NOTFOUND); i++) {
+        code = get(txn, self->sets, change->guards[i].bucket, &value);
+        *ok_out = (code == 0 ? value.mv_size / sizeof(uint64_t) : 0) == change->guards[i].size;
+    }
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+static int apply(const struct lmdb_backend *self, MDB_txn *txn, struct backend_change *change, GArray *set)
+{
+    int code = check(self, txn, change, &change->done);
+    if (code || !change->done)
+        return code;
+    if (!change->members_only)
+        code = change->record ? put(txn, self->records, change->number, change->record, change->size)
+                              : delete(txn, self->records, change->number);
+    for (unsigned i = 0; i < change->n_remove && code == 0; i++)
+        code = change_set(txn, self->sets, &change->remove[i], false, set);
+    for (unsigned i = 0; i < change->n_add && code == 0; i++)
+        code = change_set(txn, self->sets, &change->add[i], true, set);
+    return code;
+}
+
+static int apply_all(struct lmdb_backend *self, struct backend_change *changes, unsigned n, GArray *set)
+{
+    MDB_txn *txn;
+    int code = open_databases(self);
+    if (code == 0)
+        code = lmdb_env_begin(self->env, true, &txn);
+    if (code)
+        return code;
+    for (unsigned i = 0; i < n && code == 0; i++)
+        code = apply(self, txn, &changes[i], set);
+    if (code == 0)
+        return lmdb_env_commit(self->env, txn);
+    lmdb_env_abort(self->env, txn);
+    return code;
+}
+
+static bool only_deletes(const struct backend_change *changes, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (changes[i].record || changes[i].n_add > 0)
+            return false;
+    return true;
+}
+
+static bool commit(struct backend *backend, struct backend_change *changes, unsigned n, int64_t timeout,
+                   GError **error)
+{
+    struct lmdb_backend *self = self_of(backend);
+    GArray *set = g_array_sized_new(FALSE, FALSE, sizeof(uint64_t), 64);
+    (void)timeout;
+    int code = apply_all(self, changes, n, set);
+    while (code == MDB_MAP_FULL && (code = lmdb_env_grow(self->env, only_deletes(changes, n))) == 0)
+        code = apply_all(self, changes, n, set);
+    g_array_unref(set);
+    return code == 0 || lmdb_env_fail(self->env, code, error);
+}
+
+static bool recount(struct backend *backend, uint64_t campaigns, int64_t timeout, GError **error)
+{
+    (void)backend, (void)campaigns, (void)timeout, (void)error; /* LMDB knows */
+    return true;
+}
+
+/* --- about the store ---------------------------------------------------------------------------- */
+
+/* The names of the record databases of other lexicons. */
+static int other_names(struct lmdb_backend *self, GPtrArray *names)
+{
+    MDB_txn *txn;
+    MDB_dbi top;
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    int code = lmdb_env_begin(self->env, false, &txn);
+    if (code)
+        return code;
+    code = mdb_dbi_open(txn, NULL, 0, &top);
+    if (code == 0)
+        code = mdb_cursor_open(txn, top, &cursor);
+    if (code == 0) {
+        while ((code = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
+            g_autofree char *name = g_strndup(key.mv_data, key.mv_size);
+            if (g_str_has_suffix(name, ".records") && strcmp(name, self->records_name) != 0)
+                g_ptr_array_add(names, g_steal_pointer(&name));
+        }
+        mdb_cursor_close(cursor);
+    }
+    lmdb_env_abort(self->env, txn);
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+static int count_records(struct lmdb_backend *self, const char *name, uint64_t *n_out)
+{
+    MDB_dbi dbi;
+    MDB_stat stat;
+    MDB_txn *txn;
+    int code = lmdb_env_database(self->env, name, MDB_INTEGERKEY, &dbi);
+    if (code == 0)
+        code = lmdb_env_begin(self->env, false, &txn);
+    if (code)
+        return code;
+    code = mdb_stat(txn, dbi, &stat);
+    if (code == 0)
+        *n_out += stat.ms_entries;
+    lmdb_env_abort(self->env, txn);
+    return code;
+}
+
+static bool stats(struct backend *backend, struct store_stats *out, int64_t timeout, GError **error)
+{
+    struct lmdb_backend *self = self_of(backend);
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    MDB_envinfo info;
+    MDB_stat stat;
+    (void)timeout;
+    int64_t before = g_get_monotonic_time();
+    int code = other_names(self, names);
+    out->latency_ms = (double)(g_get_monotonic_time() - before) / 1000;
+    for (guint i = 0; i < names->len && code == 0; i++)
+        code = count_records(self, names->pdata[i], &out->other_lexicons);
+    if (code == 0)
+        code = mdb_env_info(lmdb_env_handle(self->env), &info);
+    if (code == 0)
+        code = mdb_env_stat(lmdb_env_handle(self->env), &stat);
+    if (code)
+        return lmdb_env_fail(self->env, code, error);
+    out->memory = (info.me_last_pgno + 1) * stat.ms_psize;
+    g_snprintf(out->server, sizeof out->server, "LMDB %d.%d.%d", MDB_VERSION_MAJOR, MDB_VERSION_MINOR,
+               MDB_VERSION_PATCH);
+    return true;
+}
+
+static bool ping(struct backend *backend, bool write, int64_t timeout, GError **error)
+{
+    struct lmdb_backend *self = self_of(backend);
+    MDB_txn *txn;
+    (void)timeout;
+    int code = lmdb_env_begin(self->env, write, &txn);
+    if (code == 0)
+        lmdb_env_abort(self->env, txn);
+    return code == 0 || lmdb_env_fail(self->env, code, error);
+}
+
+static void health(struct backend *backend, struct store_health *out)
+{
+    (void)backend;
+    out->connections = 1;
+}
+
+static void close_backend(struct backend *backend)
+{
+    struct lmdb_backend *self = self_of(backend);
+    lmdb_env_close(self->env);
+    g_mutex_clear(&self->opening);
+    g_free(self);
+}
+
+static const struct backend_ops ops = {
+    .close = close_backend,
+    .sets = read_sets,
+    .records = read_records,
+    .commit = commit,
+    .walk = walk,
+    .recount = recount,
+    .stats = stats,
+    .ping = ping,
+    .health = health,
+};
+
+struct backend *lmdb_backend_open(const struct url *url, const struct backend_plan *plan, GError **error)
+{
+    struct lmdb_env *env = lmdb_env_open(url->path, plan->read_only, error);
+    if (!env)
+        return NULL;
+    struct lmdb_backend *self = g_new0(struct lmdb_backend, 1);
+    self->base = (struct backend) { .ops = &ops, .atomic = true };
+    self->env = env;
+    self->read_only = plan->read_only;
+    g_mutex_init(&self->opening);
+    g_snprintf(self->records_name, sizeof self->records_name, "%016" G_GINT64_MODIFIER "x.records", plan->lexicon);
+    g_snprintf(self->sets_name, sizeof self->sets_name, "%016" G_GINT64_MODIFIER "x.sets", plan->lexicon);
+    int code = open_databases(self);
+    if (code && !(code == MDB_NOTFOUND && plan->read_only)) {
+        lmdb_env_fail(env, code, error);
+        close_backend(&self->base);
+        return NULL;
+    }
+    return &self->base;
+}

@@ -1,0 +1,341 @@
+#include "store/lmdb_env.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/units.h"
+
+#define MAP_START   (UINT64_C(16) << 20)
+#define MAP_STEP    (UINT64_C(1) << 30) /* it doubles, but grows by no more than this */
+#define MAP_LIMIT   (UINT64_C(64) << 30)
+#define READERS_MAX 1024
+#define NAMES_MAX   256 /* two a lexicon */
+#define FORKED      (-1)
+
+/*
+ * LMDB forbids opening a file twice in one process (closing one would drop the locks of the other), so the
+ * process keeps a list of what is open, by device and inode. An environment does not survive a fork: a child
+ * finds its parent's in the list, leaves it alone and opens its own.
+ */
+struct lmdb_env {
+    struct lmdb_env *next;
+    dev_t device;
+    ino_t inode;
+    pid_t pid;
+    unsigned users;
+    bool read_only;
+    char *path;
+    uint64_t limit;
+    MDB_env *env;
+    pthread_rwlock_t resize; /* read-locked by every transaction: the map only changes between them */
+    GMutex databases;        /* LMDB opens databases one at a time */
+};
+
+static GMutex list_mutex;
+static struct lmdb_env *list;
+
+/* --- errors ------------------------------------------------------------------------------------- */
+
+static bool say(const char *path, uint64_t limit, int code, GError **error)
+{
+    char size[UNITS_MAX];
+    enum refrain_error kind = REFRAIN_ERROR_REFUSED;
+    const char *what = mdb_strerror(code), *advice;
+    switch (code) {
+    case FORKED:
+        what = "it was opened before a fork";
+        advice = "open it in the process that uses it";
+        break;
+    case MDB_MAP_FULL:
+        g_set_error(error, REFRAIN_ERROR, kind,
+                    "lmdb:%s has reached its limit of %s and nothing more is stored: run refrain expire, or raise "
+                    "the limit with ?max=SIZE behind the path",
+                    path, units_format_size(limit, size));
+        return false;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        advice = "free some space; what was stored before is not lost";
+        break;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        advice = "who reads it must be able to write its lock file too: join the group that owns the folder";
+        break;
+    case ENOENT:
+        advice = "make the folder above it first, or report something first where it is only read";
+        break;
+    case MDB_INVALID:
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_VERSION_MISMATCH:
+        advice = "it is no store of this program or is damaged; move it away, then import a saved export";
+        break;
+    case MDB_READERS_FULL:
+        kind = REFRAIN_ERROR_UNAVAILABLE;
+        advice = "too many processes read it at once";
+        break;
+    case MDB_PANIC:
+        kind = REFRAIN_ERROR_UNAVAILABLE;
+        advice = "a write failed for good; restart the program, what was stored before is not lost";
+        break;
+    default:
+        kind = REFRAIN_ERROR_UNAVAILABLE;
+        advice = "try again";
+        break;
+    }
+    g_set_error(error, REFRAIN_ERROR, kind, "lmdb:%s: %s: %s", path, what, advice);
+    return false;
+}
+
+bool lmdb_env_fail(const struct lmdb_env *env, int code, GError **error)
+{
+    return say(env->path, env->limit, code, error);
+}
+
+/* --- opening ------------------------------------------------------------------------------------ */
+
+/* "/path?max=1G" -> "/path", 1 GiB. */
+static char *split_limit(const char *text, uint64_t *limit_out, GError **error)
+{
+    const char *option = g_strrstr(text, "?max=");
+    *limit_out = MAP_LIMIT;
+    if (!option)
+        return g_strdup(text);
+    if (!units_parse_size(option + strlen("?max="), limit_out) || *limit_out < 65536) {
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_CONFIG,
+                    "store URL: ?max= is no size of at least 64K: write it like ?max=10G");
+        return NULL;
+    }
+    return g_strndup(text, (gsize)(option - text));
+}
+
+/* The folder, and whether it was made just now: then its modes are ours to choose, whatever the umask. */
+static int make_folder(const char *path, bool read_only, bool *made_out)
+{
+    *made_out = !read_only && mkdir(path, 0770) == 0;
+    if (*made_out)
+        return chmod(path, 0770) == 0 ? 0 : errno;
+    return read_only || errno == EEXIST ? 0 : errno;
+}
+
+static void share_files(const char *path)
+{
+    static const char *const names[] = { "data.mdb", "lock.mdb" };
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
+        g_autofree char *file = g_build_filename(path, names[i], NULL);
+        (void)chmod(file, 0660);
+    }
+}
+
+static uint64_t page_multiple(uint64_t size)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return MAX(size / page, 16) * page;
+}
+
+static int open_handle(struct lmdb_env *env, bool made)
+{
+    int dead, code = mdb_env_create(&env->env);
+    if (code)
+        return code;
+    mdb_env_set_maxdbs(env->env, NAMES_MAX);
+    mdb_env_set_maxreaders(env->env, READERS_MAX);
+    mdb_env_set_mapsize(env->env, page_multiple(MIN(MAP_START, env->limit)));
+    /* One flush a commit: a crash of the machine may undo the last commit, but never harms the file. */
+    unsigned flags = MDB_NOTLS | MDB_NOMETASYNC | MDB_NORDAHEAD | (env->read_only ? MDB_RDONLY : 0);
+    code = mdb_env_open(env->env, env->path, flags, 0660);
+    if (code) {
+        mdb_env_close(env->env);
+        return code;
+    }
+    if (made)
+        share_files(env->path);
+    mdb_reader_check(env->env, &dead);
+    return 0;
+}
+
+static void free_env(struct lmdb_env *env)
+{
+    pthread_rwlock_destroy(&env->resize);
+    g_mutex_clear(&env->databases);
+    g_free(env->path);
+    g_free(env);
+}
+
+static struct lmdb_env *new_env(char *path, uint64_t limit, const struct stat *folder, bool read_only)
+{
+    struct lmdb_env *env = g_new0(struct lmdb_env, 1);
+    env->device = folder->st_dev;
+    env->inode = folder->st_ino;
+    env->pid = getpid();
+    env->users = 1;
+    env->read_only = read_only;
+    env->path = path;
+    env->limit = limit;
+    g_mutex_init(&env->databases);
+    /* Many short readers must not keep the one who grows the map waiting. */
+    pthread_rwlockattr_t attributes;
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&env->resize, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
+    return env;
+}
+
+/* With the list's mutex held. */
+static struct lmdb_env *share(const struct stat *folder, bool read_only, GError **error)
+{
+    for (struct lmdb_env *env = list; env; env = env->next) {
+        if (env->device != folder->st_dev || env->inode != folder->st_ino || env->pid != getpid())
+            continue;
+        if (env->read_only && !read_only) {
+            g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_REFUSED,
+                        "lmdb:%s is open for reading only in this process: close it first", env->path);
+            return NULL;
+        }
+        env->users++;
+        return env;
+    }
+    return NULL;
+}
+
+struct lmdb_env *lmdb_env_open(const char *text, bool read_only, GError **error)
+{
+    uint64_t limit;
+    struct stat folder;
+    bool made;
+    GError *failure = NULL;
+    char *path = split_limit(text, &limit, error);
+    if (!path)
+        return NULL;
+    int code = make_folder(path, read_only, &made);
+    if (code == 0 && stat(path, &folder) != 0)
+        code = errno;
+    g_mutex_lock(&list_mutex);
+    struct lmdb_env *env = code == 0 ? share(&folder, read_only, &failure) : NULL;
+    if (env || failure || code) {
+        if (code)
+            say(path, limit, code, &failure);
+        g_free(path);
+    } else {
+        env = new_env(path, limit, &folder, read_only);
+        code = open_handle(env, made);
+        if (code == 0) {
+            env->next = list;
+            list = env;
+        } else {
+            say(path, limit, code, &failure);
+            free_env(env);
+            env = NULL;
+        }
+    }
+    g_mutex_unlock(&list_mutex);
+    if (failure)
+        g_propagate_error(error, failure);
+    return env;
+}
+
+void lmdb_env_close(struct lmdb_env *env)
+{
+    g_mutex_lock(&list_mutex);
+    if (env->pid == getpid() && --env->users == 0) {
+        struct lmdb_env **link = &list;
+        while (*link != env)
+            link = &(*link)->next;
+        *link = env->next;
+        if (!env->read_only)
+            mdb_env_sync(env->env, 1);
+        mdb_env_close(env->env);
+        free_env(env);
+    }
+    g_mutex_unlock(&list_mutex);
+}
+
+MDB_env *lmdb_env_handle(struct lmdb_env *env)
+{
+    return env->env;
+}
+
+/* --- transactions ------------------------------------------------------------------------------- */
+
+static int adopt_size(struct lmdb_env *env)
+{
+    pthread_rwlock_wrlock(&env->resize);
+    int code = mdb_env_set_mapsize(env->env, 0);
+    pthread_rwlock_unlock(&env->resize);
+    return code;
+}
+
+int lmdb_env_begin(struct lmdb_env *env, bool write, MDB_txn **txn_out)
+{
+    int dead;
+    if (env->pid != getpid())
+        return FORKED;
+    for (unsigned attempt = 0;; attempt++) {
+        pthread_rwlock_rdlock(&env->resize);
+        int code = mdb_txn_begin(env->env, NULL, write ? 0 : MDB_RDONLY, txn_out);
+        if (code == 0)
+            return 0;
+        pthread_rwlock_unlock(&env->resize);
+        if (attempt == 8)
+            return code;
+        /* Another process grew the map, or died while it read. */
+        if (code == MDB_MAP_RESIZED)
+            code = adopt_size(env);
+        else if (code == MDB_READERS_FULL)
+            code = mdb_reader_check(env->env, &dead);
+        if (code)
+            return code;
+    }
+}
+
+int lmdb_env_commit(struct lmdb_env *env, MDB_txn *txn)
+{
+    int code = mdb_txn_commit(txn);
+    pthread_rwlock_unlock(&env->resize);
+    return code;
+}
+
+void lmdb_env_abort(struct lmdb_env *env, MDB_txn *txn)
+{
+    mdb_txn_abort(txn);
+    pthread_rwlock_unlock(&env->resize);
+}
+
+int lmdb_env_grow(struct lmdb_env *env, bool to_delete)
+{
+    MDB_envinfo info;
+    uint64_t limit = page_multiple(env->limit + (to_delete ? env->limit / 4 : 0));
+    pthread_rwlock_wrlock(&env->resize);
+    /* Another process may have grown it already. */
+    int code = mdb_env_set_mapsize(env->env, 0);
+    if (code == 0)
+        code = mdb_env_info(env->env, &info);
+    if (code == 0) {
+        uint64_t now = info.me_mapsize, next = MIN(now + MIN(now, MAP_STEP), limit);
+        code = next > now ? mdb_env_set_mapsize(env->env, next) : MDB_MAP_FULL;
+    }
+    pthread_rwlock_unlock(&env->resize);
+    return code;
+}
+
+int lmdb_env_database(struct lmdb_env *env, const char *name, unsigned flags, MDB_dbi *dbi_out)
+{
+    MDB_txn *txn;
+    g_mutex_lock(&env->databases);
+    int code = lmdb_env_begin(env, flags & MDB_CREATE, &txn);
+    if (code == 0) {
+        code = mdb_dbi_open(txn, name, flags, dbi_out);
+        if (code == 0)
+            code = lmdb_env_commit(env, txn);
+        else
+            lmdb_env_abort(env, txn);
+    }
+    g_mutex_unlock(&env->databases);
+    return code;
+}

@@ -1,0 +1,205 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/internal.h"
+
+/* --- propose ------------------------------------------------------------------------------------ */
+
+static void collect_keys(const struct store *store, struct arena *arena, struct search *search)
+{
+    const struct signature_set *signatures = search->signatures;
+    search->keys = arena_alloc(arena, MESSAGE_VIEWS * SIGNATURE_MAX_LEX * sizeof *search->keys);
+    for (unsigned i = 0; i < signatures->n; i++) {
+        search->of[i] = members_keys(&signatures->v[i], store->bucket_bits, search->keys + search->n_keys);
+        search->n_keys += search->of[i];
+    }
+}
+
+struct vote {
+    uint32_t number;
+    uint32_t votes;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static int by_votes(const void *a, const void *b)
+{
+    const struct vote *x = a, *y = b;
+    return x->votes != y->votes ? (x->votes < y->votes) - (x->votes > y->votes) : by_number(a, b);
+}
+
+/* The campaigns that the sets of one view name, those that most lexicons agree on first. */
+static struct vote *count_votes(struct arena *arena, const struct search *search, unsigned first, unsigned n,
+                                unsigned *n_out)
+{
+    unsigned total = 0, found = 0;
+    for (unsigned i = first; i < first + n; i++)
+        total += search->sets[i].n;
+    uint32_t *numbers = arena_alloc(arena, total * sizeof *numbers + 1);
+    for (unsigned i = first; i < first + n; i++)
+        for (unsigned j = 0; j < search->sets[i].n; j++)
+            if (members_tag(search->sets[i].members[j]) == search->keys[i].tag)
+                numbers[found++] = members_number(search->sets[i].members[j]);
+    *n_out = 0;
+    if (found == 0)
+        return NULL;
+    qsort(numbers, found, sizeof *numbers, by_number);
+    struct vote *votes = arena_alloc(arena, found * sizeof *votes);
+    for (unsigned i = 0; i < found; i++) {
+        if (i == 0 || numbers[i] != numbers[i - 1])
+            votes[(*n_out)++] = (struct vote) { .number = numbers[i] };
+        votes[*n_out - 1].votes++;
+    }
+    qsort(votes, *n_out, sizeof *votes, by_votes);
+    return votes;
+}
+
+static bool is_listed(const struct backend_record *records, unsigned n, uint32_t number)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (records[i].number == number)
+            return true;
+    return false;
+}
+
+static void choose_records(struct arena *arena, struct search *search)
+{
+    unsigned first = 0;
+    search->records = arena_alloc(arena, MESSAGE_VIEWS * STORE_VERIFY_MAX * sizeof *search->records);
+    for (unsigned view = 0; view < search->signatures->n; view++) {
+        unsigned n;
+        const struct vote *votes = count_votes(arena, search, first, search->of[view], &n);
+        unsigned before = search->n_records;
+        for (unsigned i = 0; i < MIN(n, STORE_VERIFY_MAX); i++)
+            if (!is_listed(search->records, search->n_records, votes[i].number))
+                search->records[search->n_records++] = (struct backend_record) { .number = votes[i].number };
+        search->proposed += n > STORE_VERIFY_MAX ? n : search->n_records - before;
+        first += search->of[view];
+    }
+}
+
+bool search_run(struct store *store, struct arena *arena, const struct signature_set *signatures,
+                enum backend_read read, int64_t timeout, struct search *out, GError **error)
+{
+    const struct backend_ops *ops = store->backend->ops;
+    int64_t deadline = g_get_monotonic_time() + timeout * 1000;
+    uint32_t buckets[MESSAGE_VIEWS * SIGNATURE_MAX_LEX];
+    *out = (struct search) { .signatures = signatures };
+    collect_keys(store, arena, out);
+    if (out->n_keys == 0)
+        return true;
+    for (unsigned i = 0; i < out->n_keys; i++)
+        buckets[i] = out->keys[i].bucket;
+    out->sets = arena_alloc(arena, out->n_keys * sizeof *out->sets);
+    if (!ops->sets(store->backend, arena, read, buckets, out->n_keys, out->sets, timeout, error))
+        return false;
+    out->round_trips = 1;
+    choose_records(arena, out);
+    if (out->n_records == 0)
+        return true;
+    out->round_trips = 2;
+    int64_t left = (deadline - g_get_monotonic_time()) / 1000;
+    return ops->records(store->backend, arena, read, out->records, out->n_records, MAX(left, 1), error);
+}
+
+/* --- verify ------------------------------------------------------------------------------------- */
+
+static bool is_better(const struct signature_likeness *a, const struct signature_likeness *b)
+{
+    if (a->level != b->level)
+        return a->level > b->level;
+    if (a->similarity != b->similarity)
+        return a->similarity > b->similarity;
+    return a->distance != b->distance ? a->distance < b->distance : a->shared > b->shared;
+}
+
+bool search_fit(const struct store *store, const struct signature_set *signatures,
+                const struct signature_rule *rule, const struct backend_record *record, struct fit *out)
+{
+    struct campaign_reader reader;
+    struct signature stored;
+    *out = (struct fit) { .likeness = { .distance = SIGNATURE_BITS } };
+    if (!record->bytes || !campaign_reader_init(&reader, record->bytes, record->size, store->lexicon_id))
+        return false;
+    out->state = reader.state;
+    out->last = reader.last;
+    out->variants = reader.variants;
+    while (campaign_reader_next(&reader, &stored))
+        for (unsigned i = 0; i < signatures->n; i++) {
+            if (signatures->v[i].view != stored.view)
+                continue;
+            struct signature_likeness likeness = signature_compare(&signatures->v[i], &stored, rule);
+            if (likeness.distance <= STORE_NEAR)
+                out->near |= 1u << i;
+            if (is_better(&likeness, &out->likeness)) {
+                out->likeness = likeness;
+                out->index = i;
+            }
+        }
+    return !reader.damaged;
+}
+
+static void take(const struct store *store, const struct search *search, const struct fit *fit,
+                 uint32_t number, struct store_match *out)
+{
+    out->campaign = campaign_id(store->lexicon_id, number);
+    out->state = fit->state;
+    out->likeness = fit->likeness;
+    out->level = fit->likeness.level;
+    out->view = search->signatures->v[fit->index].view;
+    out->of = search->of[fit->index];
+}
+
+/* Below the quorum, or taken back: shown as the best candidate perhaps, but never a match. */
+static bool may_match(enum store_state state)
+{
+    return state == STORE_ACTIVE || state == STORE_ALLOWED;
+}
+
+static void verify(const struct store *store, const struct search *search, const struct signature_rule *rule,
+                   struct store_match *out)
+{
+    int64_t now = store_now();
+    for (unsigned i = 0; i < search->n_records; i++) {
+        const struct backend_record *record = &search->records[i];
+        struct fit fit;
+        if (!search_fit(store, search->signatures, rule, record, &fit) || fit.state == STORE_REVOKED ||
+            store_outlived(store, fit.last, now))
+            continue;
+        if (!may_match(fit.state))
+            fit.likeness.level = SIGNATURE_STRANGER;
+        bool veto = fit.state == STORE_ALLOWED && fit.likeness.level != SIGNATURE_STRANGER;
+        if (veto ? !out->allowed || is_better(&fit.likeness, &out->likeness)
+                 : !out->allowed && (!out->campaign || is_better(&fit.likeness, &out->likeness)))
+            take(store, search, &fit, record->number, out);
+        out->allowed |= veto;
+    }
+    if (out->allowed)
+        out->level = SIGNATURE_STRANGER;
+}
+
+bool store_lookup(struct store *store, const struct signature_set *signatures,
+                  const struct signature_rule *rule, struct store_match *out, GError **error)
+{
+    struct arena *arena = arena_new();
+    struct search search;
+    GError *failure = NULL;
+    memset(out, 0, sizeof *out);
+    atomic_fetch_add(&store->lookups, 1);
+    bool ok = search_run(store, arena, signatures, BACKEND_READ_ANY, store->timeout, &search, &failure);
+    if (ok) {
+        out->proposed = search.proposed;
+        out->verified = search.n_records;
+        out->round_trips = search.round_trips;
+        verify(store, &search, rule, out);
+    } else {
+        atomic_fetch_add(&store->errors, 1);
+        g_propagate_error(error, failure);
+    }
+    arena_free(&arena);
+    return ok;
+}

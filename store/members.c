@@ -1,0 +1,21 @@
+#include "store/members.h"
+
+#include "base/hash.h"
+
+bool members_key_of(uint64_t hash, unsigned view, unsigned bucket_bits, struct members_key *out)
+{
+    /* The view goes into the hash, so that views never meet. */
+    uint64_t x = hash_mix(hash ^ hash_mix(view + 1));
+    out->bucket = bucket_bits ? (uint32_t)(x >> (64 - bucket_bits)) : 0;
+    out->tag = (uint32_t)x & 0x7fffffff;
+    return hash != 0;
+}
+
+unsigned members_keys(const struct signature *signature, unsigned bucket_bits,
+                      struct members_key out[SIGNATURE_MAX_LEX])
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < signature->n_lex; i++)
+        n += members_key_of(signature->lex[i], signature->view, bucket_bits, &out[n]);
+    return n;
+}

@@ -1,0 +1,357 @@
+#include <string.h>
+
+#include "store/internal.h"
+
+/*
+ * A report is optimistic: search, decide, commit with what was seen as the condition (the revision of the
+ * record that is changed; for a new campaign, the sizes of the sets that had none). When somebody else was
+ * faster, all of it happens again. In a Cluster, where a change is not atomic, the writer of a new campaign
+ * looks once more after it wrote; who then sees a rival withdraws and tries again after a random pause.
+ */
+struct placement {
+    bool allowed_only; /* allow: only allowed prototypes count as the same */
+    int best;          /* record that it joins, -1: none */
+    bool duplicate;
+    int refusing; /* record of an allowed prototype that it resembles, -1: none */
+};
+
+static bool counts(const struct fit *fit, bool allowed_only)
+{
+    return allowed_only ? fit->state == STORE_ALLOWED
+                        : fit->state == STORE_ACTIVE || fit->state == STORE_CANDIDATE;
+}
+
+static bool beats(const struct fit *a, bool a_duplicate, const struct fit *b, bool b_duplicate)
+{
+    if (a_duplicate != b_duplicate)
+        return a_duplicate;
+    if (a->likeness.level != b->likeness.level)
+        return a->likeness.level > b->likeness.level;
+    return a->likeness.similarity > b->likeness.similarity;
+}
+
+/* Which of the records does the message belong to? `own` is not asked: it is the one just written. */
+static void place(const struct store *store, const struct search *search, const struct signature_rule *rule,
+                  uint32_t own, struct placement *out)
+{
+    struct fit best = { 0 };
+    int64_t now = store_now();
+    unsigned all = (1u << search->signatures->n) - 1;
+    out->best = out->refusing = -1;
+    out->duplicate = false;
+    for (unsigned i = 0; i < search->n_records; i++) {
+        struct fit fit;
+        if (search->records[i].number == own ||
+            !search_fit(store, search->signatures, rule, &search->records[i], &fit) ||
+            store_outlived(store, fit.last, now))
+            continue;
+        bool duplicate = fit.near == all, match = fit.likeness.level != SIGNATURE_STRANGER;
+        if (fit.state == STORE_ALLOWED && (match || duplicate))
+            out->refusing = (int)i;
+        /* A campaign with no room for another variant is no place for one: better a new campaign. */
+        if (!counts(&fit, out->allowed_only) || !(duplicate || (match && fit.variants < STORE_VARIANTS)))
+            continue;
+        if (out->best < 0 || beats(&fit, duplicate, &best, out->duplicate)) {
+            out->best = (int)i;
+            out->duplicate = duplicate;
+            best = fit;
+        }
+    }
+}
+
+/* --- members ------------------------------------------------------------------------------------ */
+
+static bool is_among(const struct backend_member *members, unsigned n, struct backend_member wanted)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (members[i].member == wanted.member && members[i].bucket == wanted.bucket)
+            return true;
+    return false;
+}
+
+unsigned store_members(const struct store *store, struct arena *arena, uint32_t number,
+                       const struct signature_set *variants, unsigned n_variants, struct backend_member **out)
+{
+    struct members_key keys[SIGNATURE_MAX_LEX];
+    unsigned most = 0, n = 0;
+    for (unsigned i = 0; i < n_variants; i++)
+        for (unsigned j = 0; j < variants[i].n; j++)
+            most += variants[i].v[j].n_lex;
+    *out = arena_alloc(arena, most * sizeof **out + 1);
+    for (unsigned i = 0; i < n_variants; i++)
+        for (unsigned j = 0; j < variants[i].n; j++) {
+            unsigned n_keys = members_keys(&variants[i].v[j], store->bucket_bits, keys);
+            for (unsigned k = 0; k < n_keys; k++) {
+                struct backend_member one = { keys[k].bucket, members_pack(keys[k].tag, number) };
+                if (!is_among(*out, n, one))
+                    (*out)[n++] = one;
+            }
+        }
+    return n;
+}
+
+bool store_has_room(const struct backend_set *set, uint64_t member)
+{
+    unsigned same = 0;
+    for (unsigned i = 0; i < set->n; i++) {
+        if (set->members[i] == member)
+            return false;
+        same += members_tag(set->members[i]) == members_tag(member);
+    }
+    return same < MEMBERS_OF_ONE_HASH && set->n < MEMBERS_OF_ONE_SET;
+}
+
+/*
+ * Of the campaign's members, those that the sets that were read lack and have room for: the new variant's,
+ * and what a crash may have left out.
+ */
+static unsigned missing_members(const struct store *store, struct arena *arena, const struct search *search,
+                                uint32_t number, const struct campaign *campaign, struct backend_member **out)
+{
+    struct backend_member *owned;
+    unsigned n = store_members(store, arena, number, campaign->variant, campaign->info.variants, &owned), kept = 0;
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned j = 0; j < search->n_keys; j++)
+            if (search->keys[j].bucket == owned[i].bucket && search->keys[j].tag == members_tag(owned[i].member)) {
+                if (store_has_room(&search->sets[j], owned[i].member))
+                    owned[kept++] = owned[i];
+                break;
+            }
+    *out = owned;
+    return kept;
+}
+
+/* --- one report --------------------------------------------------------------------------------- */
+
+static bool is_trusted(const struct store *store, const char *name)
+{
+    return name && *name && store->trusted && g_strv_contains((const char *const *)store->trusted, name);
+}
+
+static uint32_t random_number(const struct store *store)
+{
+    uint32_t number;
+    do
+        number = g_random_int();
+    while (number == 0 || campaign_id(store->lexicon_id, number) == 0);
+    return number;
+}
+
+static void next_revision(struct campaign *campaign)
+{
+    campaign->revision++;
+    if (campaign->revision == 0)
+        campaign->revision = 1;
+}
+
+struct job {
+    struct store *store;
+    struct arena *arena;
+    const struct signature_set *signatures;
+    const struct signature_rule *rule;
+    const struct store_report *report;
+    bool allow;
+    /* what became of it */
+    enum store_outcome outcome;
+    uint32_t number;
+};
+
+static bool read_back(struct job *job, GError **error)
+{
+    struct store *store = job->store;
+    struct backend_record record = { .number = job->number };
+    struct campaign *campaign = ARENA_NEW(job->arena, struct campaign);
+    if (!store->backend->ops->records(store->backend, job->arena, BACKEND_READ_LAST, &record, 1, store->patience,
+                                      error))
+        return false;
+    if (record.bytes && campaign_decode(record.bytes, record.size, store->lexicon_id, campaign))
+        return true;
+    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE,
+                "%s did not keep what was written: look at the server's memory limit and eviction policy",
+                store->name);
+    return false;
+}
+
+static bool withdraw(struct job *job, const struct backend_change *made, GError **error)
+{
+    struct store *store = job->store;
+    struct backend_change change = {
+        .number = made->number,
+        .revision = campaign_revision(made->record, made->size),
+        .remove = made->add,
+        .n_remove = made->n_add,
+    };
+    return store->backend->ops->commit(store->backend, &change, 1, store->patience, error);
+}
+
+/* True in *rival_out: another process wrote the same campaign at the same time, and ours is withdrawn. */
+static bool look_for_rival(struct job *job, const struct backend_change *made, bool *rival_out, GError **error)
+{
+    struct search search;
+    struct placement placement = { .allowed_only = job->allow };
+    *rival_out = false;
+    if (job->store->backend->atomic || made->revision != 0)
+        return true;
+    if (!search_run(job->store, job->arena, job->signatures, BACKEND_READ_LAST, job->store->patience, &search,
+                    error))
+        return false;
+    place(job->store, &search, job->rule, made->number, &placement);
+    *rival_out = placement.best >= 0;
+    return !*rival_out || withdraw(job, made, error);
+}
+
+static void count_report(struct job *job, struct campaign *campaign, int64_t now)
+{
+    const struct store_report *report = job->report;
+    struct store_campaign *info = &campaign->info;
+    int64_t when = report->when > 0 ? MIN(report->when, now) : now;
+    campaign_count_report(campaign, report->reporter ? report->reporter : report->source, when, now);
+    if (!*info->label)
+        campaign_name(info->label, report->label);
+    if (!*info->source)
+        campaign_name(info->source, report->source);
+    bool trusted = is_trusted(job->store, report->source) || is_trusted(job->store, report->reporter);
+    if (info->state == STORE_CANDIDATE && (trusted || info->reporters >= job->store->quorum))
+        info->state = STORE_ACTIVE;
+}
+
+/* The campaign as it will be; what it was is in the search. False when its record is damaged. */
+static bool update_campaign(struct job *job, const struct search *search, const struct placement *placement,
+                            struct campaign *campaign)
+{
+    if (placement->best >= 0) {
+        const struct backend_record *record = &search->records[placement->best];
+        if (!campaign_decode(record->bytes, record->size, job->store->lexicon_id, campaign))
+            return false;
+        job->number = record->number;
+        job->outcome = placement->duplicate ? STORE_DUPLICATE : STORE_MERGED;
+    } else {
+        campaign->info.state = job->allow ? STORE_ALLOWED : STORE_CANDIDATE;
+        campaign->revision = g_random_int();
+        job->number = random_number(job->store);
+        job->outcome = STORE_NEW;
+    }
+    if (!placement->duplicate)
+        campaign->variant[campaign->info.variants++] = *job->signatures;
+    count_report(job, campaign, store_now());
+    if (campaign->info.state == STORE_CANDIDATE)
+        job->outcome = STORE_PENDING;
+    return true;
+}
+
+static const struct backend_guard *guard_sets(struct arena *arena, const struct search *search)
+{
+    struct backend_guard *guards = arena_alloc(arena, search->n_keys * sizeof *guards + 1);
+    for (unsigned i = 0; i < search->n_keys; i++)
+        guards[i] = (struct backend_guard) { search->keys[i].bucket, search->sets[i].n };
+    return guards;
+}
+
+static bool is_out_of_reach(const struct job *job, const struct backend_change *change, GError **error)
+{
+    if (change->n_add > 0 || change->revision != 0)
+        return false;
+    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_REFUSED,
+                "every set of this message in %s is full: make a lexicon with more buckets or a larger --keep",
+                job->store->name);
+    return true;
+}
+
+/* One attempt. *done_out is false when somebody else was faster. */
+static bool attempt(struct job *job, bool *done_out, GError **error)
+{
+    struct store *store = job->store;
+    struct search search;
+    struct placement placement = { .allowed_only = job->allow };
+    struct campaign *campaign = ARENA_NEW(job->arena, struct campaign);
+    *done_out = true;
+    if (!search_run(store, job->arena, job->signatures, BACKEND_READ_LAST, store->patience, &search, error))
+        return false;
+    place(store, &search, job->rule, 0, &placement);
+    if (!job->allow && placement.refusing >= 0) {
+        job->outcome = STORE_REFUSED;
+        job->number = search.records[placement.refusing].number;
+        return true;
+    }
+    if (!update_campaign(job, &search, &placement, campaign)) {
+        *done_out = false;
+        return true;
+    }
+    struct backend_change change = {
+        .number = job->number,
+        .revision = placement.best >= 0 ? campaign->revision : 0,
+        .guards = placement.best >= 0 ? NULL : guard_sets(job->arena, &search),
+        .n_guards = placement.best >= 0 ? 0 : search.n_keys,
+    };
+    struct backend_member *add;
+    next_revision(campaign);
+    change.record = campaign_encode(job->arena, campaign, &change.size);
+    change.n_add = missing_members(store, job->arena, &search, job->number, campaign, &add);
+    change.add = add;
+    bool rival = false;
+    if (is_out_of_reach(job, &change, error) ||
+        !store->backend->ops->commit(store->backend, &change, 1, store->patience, error) ||
+        (change.done && (!look_for_rival(job, &change, &rival, error) || (!rival && !read_back(job, error)))))
+        return false;
+    *done_out = change.done && !rival;
+    return true;
+}
+
+static bool is_storable(const struct store *store, const struct signature_set *signatures, GError **error)
+{
+    if (signatures->n == 0) {
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT, "the message has too few words to be recognised");
+        return false;
+    }
+    for (unsigned i = 0; i < signatures->n; i++)
+        if (signatures->v[i].lexicon != store->lexicon_id) {
+            g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_LEXICON,
+                        "the signature was made with another lexicon than the store's: sign the message again");
+            return false;
+        }
+    return true;
+}
+
+static bool run(struct job *job, uint64_t *campaign_out, GError **error)
+{
+    bool ok = store_may_write(job->store, error) && is_storable(job->store, job->signatures, error);
+    bool done = false;
+    job->arena = arena_new();
+    for (unsigned i = 0; ok && !done && i < STORE_ATTEMPTS; i++) {
+        if (i > 0)
+            store_stand_back(i);
+        arena_reset(job->arena);
+        ok = attempt(job, &done, error);
+    }
+    arena_free(&job->arena);
+    if (ok && !done)
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE,
+                    "%s: too many others write the same campaign: try again", job->store->name);
+    if (ok && done && campaign_out)
+        *campaign_out = campaign_id(job->store->lexicon_id, job->number);
+    return ok && done;
+}
+
+bool store_report(struct store *store, const struct signature_set *signatures,
+                  const struct signature_rule *rule, const struct store_report *report,
+                  enum store_outcome *outcome_out, uint64_t *campaign_out, GError **error)
+{
+    struct job job = { .store = store, .signatures = signatures, .rule = rule, .report = report };
+    bool ok = run(&job, campaign_out, error);
+    if (ok && outcome_out)
+        *outcome_out = job.outcome;
+    return ok;
+}
+
+bool store_allow(struct store *store, const struct signature_set *signatures,
+                 const struct store_report *report, uint64_t *campaign_out, GError **error)
+{
+    struct job job = {
+        .store = store,
+        .signatures = signatures,
+        .rule = &signature_default_rule,
+        .report = report,
+        .allow = true,
+    };
+    return run(&job, campaign_out, error);
+}
