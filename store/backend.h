@@ -67,9 +67,9 @@ struct backend_guard {
 /* A change of one campaign. Where the backend can, all of it happens or nothing. */
 struct backend_change {
     uint32_t number;
-    uint32_t revision; /* that the stored record must have; 0: there must be no record */
-    bool force;        /* whatever is stored there: for damaged records */
-    bool members_only; /* leave the record alone */
+    uint32_t revision;     /* that the stored record must have; 0: there must be no record */
+    bool force;            /* whatever is stored there: for damaged records */
+    bool members_only;     /* leave the record alone */
     const uint8_t *record; /* NULL: delete it */
     size_t size;
     const struct backend_member *add, *remove;
@@ -90,8 +90,9 @@ struct backend_ops {
     void (*close)(struct backend *backend);
 
     /* out[n], in the order of the buckets. A set that does not exist is empty. One round trip. */
-    bool (*sets)(struct backend *backend, struct arena *arena, enum backend_read read, const uint32_t *buckets,
-                 unsigned n, struct backend_set *out, int64_t timeout, GError **error);
+    bool (*sets)(struct backend *backend, struct arena *arena, enum backend_read read,
+                 const uint32_t *buckets, unsigned n, struct backend_set *out, int64_t timeout,
+                 GError **error);
 
     /* records[n], their numbers filled in. One round trip. */
     bool (*records)(struct backend *backend, struct arena *arena, enum backend_read read,

@@ -6,9 +6,10 @@
 
 #define FIXED 16u
 /* The largest record: every variant with every view, all names, all counters. */
-#define VIEW_MAX   (4u + SIGNATURE_WORDS * 8u + SIGNATURE_MAX_LEX * 8u)
-#define RECORD_MAX (FIXED + 1024u + (STORE_REPORTERS + 2u) * (STORE_NAME_MAX + 10u) + \
-                    STORE_VARIANTS * (1u + MESSAGE_VIEWS * VIEW_MAX))
+#define VIEW_MAX (4u + SIGNATURE_WORDS * 8u + SIGNATURE_MAX_LEX * 8u)
+#define RECORD_MAX                                                                                           \
+    (FIXED + 1024u + (STORE_REPORTERS + 2u) * (STORE_NAME_MAX + 10u) +                                       \
+     STORE_VARIANTS * (1u + MESSAGE_VIEWS * VIEW_MAX))
 #define DAY 86400
 
 /* --- ids ---------------------------------------------------------------------------------------- */
@@ -204,7 +205,7 @@ static void get_name(struct cursor *c, char out[STORE_NAME_MAX])
         memcpy(out, bytes, n);
     else
         c->at = NULL, n = 0;
-    out[n] = '\0';
+    memset(out + n, 0, STORE_NAME_MAX - n);
 }
 
 static void skip_name(struct cursor *c)
@@ -396,5 +397,6 @@ void campaign_name(char out[STORE_NAME_MAX], const char *name)
     size_t n = (size_t)(end - valid);
     for (size_t i = 0; i < n; i++)
         out[i] = (unsigned char)valid[i] < 0x20 || valid[i] == 0x7f ? '?' : valid[i];
-    out[n] = '\0';
+    /* Zeros to the end: names are compared as values. */
+    memset(out + n, 0, STORE_NAME_MAX - n);
 }

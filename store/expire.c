@@ -39,7 +39,8 @@ static uint64_t trace(const struct backend_member *m)
 
 /* --- the records -------------------------------------------------------------------------------- */
 
-static void keep_account(struct expiry *expiry, uint32_t number, const struct backend_member *members, unsigned n)
+static void keep_account(struct expiry *expiry, uint32_t number, const struct backend_member *members,
+                         unsigned n)
 {
     struct account account = { .number = number };
     for (unsigned i = 0; i < n; i++)
@@ -67,10 +68,9 @@ static bool look_through_page(struct expiry *expiry, const struct backend_record
         if (!store_outlived(store, campaign->info.last, expiry->now))
             keep_account(expiry, number, members, n_members);
         else
-            drops[n_drops++] = (struct backend_change) { .number = number,
-                                                         .revision = campaign->revision,
-                                                         .remove = members,
-                                                         .n_remove = n_members };
+            drops[n_drops++] = (struct backend_change) {
+                .number = number, .revision = campaign->revision, .remove = members, .n_remove = n_members
+            };
     }
     if (n_drops > 0 && !store->backend->ops->commit(store->backend, drops, n_drops, store->patience, error))
         return false;
@@ -95,8 +95,8 @@ static bool look_through_records(struct expiry *expiry, GError **error)
         struct backend_record *records;
         unsigned n;
         arena_reset(expiry->arena);
-        ok = store->backend->ops->walk(store->backend, expiry->arena, &position, &records, &n, store->patience,
-                                       error) &&
+        ok = store->backend->ops->walk(store->backend, expiry->arena, &position, &records, &n,
+                                       store->patience, error) &&
              look_through_page(expiry, records, n, campaign, error);
     }
     g_free(campaign);
@@ -122,7 +122,8 @@ static bool owns(const struct backend_member *owned, unsigned n, const struct ba
 
 /* Takes out members whose record does not own them; the record is written before its members, so that one
    which is missing after its member was seen is really gone. */
-static bool remove_orphans(struct expiry *expiry, const struct backend_member *suspects, unsigned n, GError **error)
+static bool remove_orphans(struct expiry *expiry, const struct backend_member *suspects, unsigned n,
+                           GError **error)
 {
     struct store *store = expiry->store;
     struct backend_record *records = arena_alloc(expiry->arena, n * sizeof *records + 1);
@@ -131,13 +132,14 @@ static bool remove_orphans(struct expiry *expiry, const struct backend_member *s
     struct backend_change change = { .members_only = true, .remove = orphans };
     for (unsigned i = 0; i < n; i++)
         records[i] = (struct backend_record) { .number = members_number(suspects[i].member) };
-    if (!store->backend->ops->records(store->backend, expiry->arena, BACKEND_READ_LAST, records, n, store->patience,
-                                      error))
+    if (!store->backend->ops->records(store->backend, expiry->arena, BACKEND_READ_LAST, records, n,
+                                      store->patience, error))
         return false;
     for (unsigned i = 0; i < n; i++) {
-        struct backend_member *owned;
+        struct backend_member *owned = NULL;
         unsigned n_owned = 0;
-        if (records[i].bytes && campaign_decode(records[i].bytes, records[i].size, store->lexicon_id, campaign))
+        if (records[i].bytes &&
+            campaign_decode(records[i].bytes, records[i].size, store->lexicon_id, campaign))
             n_owned = store_members(store, expiry->arena, records[i].number, campaign->variant,
                                     campaign->info.variants, &owned);
         else if (records[i].bytes)
@@ -161,12 +163,17 @@ static bool is_of_nobody(struct expiry *expiry, const struct backend_member *mem
     return !account;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* They were noted in the order of their numbers. */
 static bool is_of_doubtful(struct expiry *expiry, const struct backend_member *member)
 {
-    for (guint i = 0; i < expiry->doubtful->len; i++)
-        if (g_array_index(expiry->doubtful, uint32_t, i) == members_number(member->member))
-            return true;
-    return false;
+    uint32_t number = members_number(member->member);
+    return bsearch(&number, expiry->doubtful->data, expiry->doubtful->len, sizeof number, by_value) != NULL;
 }
 
 static bool look_through_sets(struct expiry *expiry, doubt is_doubtful, GError **error)
@@ -185,7 +192,8 @@ static bool look_through_sets(struct expiry *expiry, doubt is_doubtful, GError *
                                        store->patience, error);
         for (unsigned i = 0; ok && i < n; i++)
             total += sets[i].n;
-        struct backend_member *suspects = ok ? arena_alloc(expiry->arena, total * sizeof *suspects + 1) : NULL;
+        struct backend_member *suspects =
+            ok ? arena_alloc(expiry->arena, total * sizeof *suspects + 1) : NULL;
         for (unsigned i = 0; ok && i < n; i++)
             for (unsigned j = 0; j < sets[i].n; j++) {
                 suspects[n_suspects] = (struct backend_member) { buckets[i], sets[i].members[j] };
@@ -207,19 +215,19 @@ static bool complete(struct expiry *expiry, const struct account *account, GErro
     struct campaign *campaign = ARENA_NEW(expiry->arena, struct campaign);
     struct backend_member *owned;
     uint64_t present = 0;
-    if (!store->backend->ops->records(store->backend, expiry->arena, BACKEND_READ_LAST, &record, 1, store->patience,
-                                      error))
+    if (!store->backend->ops->records(store->backend, expiry->arena, BACKEND_READ_LAST, &record, 1,
+                                      store->patience, error))
         return false;
     if (!record.bytes || !campaign_decode(record.bytes, record.size, store->lexicon_id, campaign))
         return true;
-    unsigned n = store_members(store, expiry->arena, account->number, campaign->variant, campaign->info.variants,
-                               &owned);
+    unsigned n = store_members(store, expiry->arena, account->number, campaign->variant,
+                               campaign->info.variants, &owned);
     uint32_t *buckets = arena_alloc(expiry->arena, n * sizeof *buckets + 1);
     struct backend_set *sets = arena_alloc(expiry->arena, n * sizeof *sets + 1);
     for (unsigned i = 0; i < n; i++)
         buckets[i] = owned[i].bucket;
-    if (n > 0 && !store->backend->ops->sets(store->backend, expiry->arena, BACKEND_READ_LAST, buckets, n, sets,
-                                            store->patience, error))
+    if (n > 0 && !store->backend->ops->sets(store->backend, expiry->arena, BACKEND_READ_LAST, buckets, n,
+                                            sets, store->patience, error))
         return false;
     struct backend_change change = { .members_only = true, .add = owned };
     for (unsigned i = 0; i < n; i++) {
@@ -232,7 +240,8 @@ static bool complete(struct expiry *expiry, const struct account *account, GErro
     if (present != account->seen)
         g_array_append_val(expiry->doubtful, account->number);
     expiry->healed += change.n_add;
-    return change.n_add == 0 || store->backend->ops->commit(store->backend, &change, 1, store->patience, error);
+    return change.n_add == 0 ||
+           store->backend->ops->commit(store->backend, &change, 1, store->patience, error);
 }
 
 static bool complete_all(struct expiry *expiry, GError **error)
@@ -260,8 +269,8 @@ bool store_expire(struct store *store, uint64_t *dropped_out, GError **error)
     bool ok = store_may_write(store, error) && look_through_records(&expiry, error) &&
               look_through_sets(&expiry, is_of_nobody, error) && complete_all(&expiry, error) &&
               (expiry.doubtful->len == 0 || look_through_sets(&expiry, is_of_doubtful, error)) &&
-              store->backend->ops->recount(store->backend, expiry.accounts->len + expiry.damaged, store->patience,
-                                           error);
+              store->backend->ops->recount(store->backend, expiry.accounts->len + expiry.damaged,
+                                           store->patience, error);
     if (expiry.healed)
         log_info("%s: %" PRIu64 " members of sets were healed", store->name, expiry.healed);
     if (dropped_out)

@@ -93,8 +93,8 @@ static bool find_variant(struct store *store, struct arena *arena, const struct 
     for (unsigned i = 0; i < search.n_records; i++) {
         struct campaign *campaign = ARENA_NEW(arena, struct campaign);
         unsigned distance;
-        if (!search.records[i].bytes || !campaign_decode(search.records[i].bytes, search.records[i].size,
-                                                         store->lexicon_id, campaign))
+        if (!search.records[i].bytes ||
+            !campaign_decode(search.records[i].bytes, search.records[i].size, store->lexicon_id, campaign))
             continue;
         int variant = nearest_variant(campaign, signatures, &distance);
         if (variant < 0 || distance >= best)
@@ -120,12 +120,12 @@ static struct backend_change without_variant(const struct store *store, struct a
 {
     struct backend_change change = { .number = number, .revision = campaign->revision };
     struct backend_member *gone, *kept;
-    unsigned n_gone = store_members(store, arena, number, &campaign->variant[variant], 1, &gone), n_remove = 0;
+    unsigned n_gone = store_members(store, arena, number, &campaign->variant[variant], 1, &gone),
+             n_remove = 0;
     campaign->info.variants--;
     memmove(&campaign->variant[variant], &campaign->variant[variant + 1],
             (campaign->info.variants - variant) * sizeof campaign->variant[0]);
-    unsigned n_kept =
-        store_members(store, arena, number, campaign->variant, campaign->info.variants, &kept);
+    unsigned n_kept = store_members(store, arena, number, campaign->variant, campaign->info.variants, &kept);
     for (unsigned i = 0; i < n_gone; i++)
         if (!is_owned(kept, n_kept, &gone[i]))
             gone[n_remove++] = gone[i];

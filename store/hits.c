@@ -7,9 +7,9 @@
  * campaign under fire costs one write a second and the mail's path none. When the store is down they wait
  * in the table, which is bounded.
  */
-#define PAUSE        G_USEC_PER_SEC
-#define CAMPAIGNS    65536 /* that may wait */
-#define BATCH        128   /* records read and written at once */
+#define PAUSE     G_USEC_PER_SEC
+#define CAMPAIGNS 65536 /* that may wait */
+#define BATCH     128   /* records read and written at once */
 
 struct hits {
     struct store *store;
@@ -62,7 +62,8 @@ static bool write_batch(struct hits *hits, const uint32_t *numbers, const uint32
                                              store->patience, NULL);
     if (read)
         made = make_changes(store, arena, records, n, counts, changes);
-    bool wrote = made > 0 && store->backend->ops->commit(store->backend, changes, made, store->patience, NULL);
+    bool wrote =
+        made > 0 && store->backend->ops->commit(store->backend, changes, made, store->patience, NULL);
     g_mutex_lock(&hits->mutex);
     for (unsigned i = 0, j = 0; i < n; i++) {
         bool changed = j < made && changes[j].number == numbers[i];

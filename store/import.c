@@ -115,7 +115,8 @@ static bool add_facts(const struct import *import, struct store_campaign *ours)
         campaign_name(ours->label, theirs->label);
     if (!*ours->source)
         campaign_name(ours->source, *import->source ? import->source : theirs->source);
-    return memcmp(&before, ours, sizeof before) != 0;
+    return before.first != ours->first || before.last != ours->last || before.hits != ours->hits ||
+           strcmp(before.label, ours->label) != 0 || strcmp(before.source, ours->source) != 0;
 }
 
 static bool belongs(const struct import *import, const struct signature_set *variant,
@@ -149,8 +150,8 @@ static bool find_by_variant(struct import *import, const struct signature_set *v
     struct search search;
     struct fit fit;
     double best = -1;
-    if (!search_run(import->store, import->arena, variant, BACKEND_READ_LAST, import->store->patience, &search,
-                    error))
+    if (!search_run(import->store, import->arena, variant, BACKEND_READ_LAST, import->store->patience,
+                    &search, error))
         return false;
     for (unsigned i = 0; i < search.n_records; i++)
         if (belongs(import, variant, &search.records[i], &fit) && fit.likeness.similarity > best) {
@@ -186,8 +187,8 @@ static bool missing_members(struct import *import, uint32_t number, const struct
     for (unsigned i = 0; i < n; i++)
         buckets[i] = (*out)[i].bucket;
     *n_out = 0;
-    if (n > 0 && !store->backend->ops->sets(store->backend, import->arena, BACKEND_READ_LAST, buckets, n, sets,
-                                            store->patience, error))
+    if (n > 0 && !store->backend->ops->sets(store->backend, import->arena, BACKEND_READ_LAST, buckets, n,
+                                            sets, store->patience, error))
         return false;
     for (unsigned i = 0; i < n; i++)
         if (store_has_room(&sets[i], (*out)[i].member))
@@ -265,8 +266,8 @@ bool store_import(struct store *store, const struct store_campaign *campaign,
         .variants = variants,
         .n_variants = MIN(n_variants, STORE_VARIANTS),
         .source = source ? source : "",
-        .trusted = trusted || (source && store->trusted &&
-                               g_strv_contains((const char *const *)store->trusted, source)),
+        .trusted = trusted ||
+                   (source && store->trusted && g_strv_contains((const char *const *)store->trusted, source)),
     };
     bool ok = store_may_write(store, error) && is_importable(&import, error), done = false;
     if (ok && !import.trusted && (campaign->state == STORE_ALLOWED || campaign->state == STORE_REVOKED)) {

@@ -165,7 +165,7 @@ static int put(MDB_txn *txn, MDB_dbi dbi, size_t key, const void *bytes, size_t 
     return mdb_put(txn, dbi, &name, &value, 0);
 }
 
-static int delete(MDB_txn *txn, MDB_dbi dbi, size_t key)
+static int delete (MDB_txn *txn, MDB_dbi dbi, size_t key)
 {
     MDB_val name = { sizeof key, &key };
     int code = mdb_del(txn, dbi, &name, NULL);
@@ -201,11 +201,12 @@ static int change_set(MDB_txn *txn, MDB_dbi dbi, const struct backend_member *m,
     else
         g_array_remove_index(set, at);
     return set->len ? put(txn, dbi, m->bucket, set->data, set->len * sizeof(uint64_t))
-                    : delete(txn, dbi, m->bucket);
+                    : delete (txn, dbi, m->bucket);
 }
 
 /* Is everything as the writer saw it? */
-static int check(const struct lmdb_backend *self, MDB_txn *txn, const struct backend_change *change, bool *ok_out)
+static int check(const struct lmdb_backend *self, MDB_txn *txn, const struct backend_change *change,
+                 bool *ok_out)
 {
     MDB_val value = { 0 };
     *ok_out = true;
@@ -213,7 +214,8 @@ static int check(const struct lmdb_backend *self, MDB_txn *txn, const struct bac
         return 0;
     int code = get(txn, self->records, change->number, &value);
     if (code == 0)
-        *ok_out = change->revision != 0 && campaign_revision(value.mv_data, value.mv_size) == change->revision;
+        *ok_out =
+            change->revision != 0 && campaign_revision(value.mv_data, value.mv_size) == change->revision;
     else if (code == MDB_NOTFOUND)
         *ok_out = change->revision == 0;
     for (unsigned i = 0; i < change->n_guards && *ok_out && (code == 0 || code == MDB_NOTFOUND); i++) {
@@ -230,7 +232,7 @@ static int apply(const struct lmdb_backend *self, MDB_txn *txn, struct backend_c
         return code;
     if (!change->members_only)
         code = change->record ? put(txn, self->records, change->number, change->record, change->size)
-                              : delete(txn, self->records, change->number);
+                              : delete (txn, self->records, change->number);
     for (unsigned i = 0; i < change->n_remove && code == 0; i++)
         code = change_set(txn, self->sets, &change->remove[i], false, set);
     for (unsigned i = 0; i < change->n_add && code == 0; i++)
@@ -396,7 +398,8 @@ struct backend *lmdb_backend_open(const struct url *url, const struct backend_pl
     self->env = env;
     self->read_only = plan->read_only;
     g_mutex_init(&self->opening);
-    g_snprintf(self->records_name, sizeof self->records_name, "%016" G_GINT64_MODIFIER "x.records", plan->lexicon);
+    g_snprintf(self->records_name, sizeof self->records_name, "%016" G_GINT64_MODIFIER "x.records",
+               plan->lexicon);
     g_snprintf(self->sets_name, sizeof self->sets_name, "%016" G_GINT64_MODIFIER "x.sets", plan->lexicon);
     int code = open_databases(self);
     if (code && !(code == MDB_NOTFOUND && plan->read_only)) {

@@ -51,10 +51,11 @@ static bool say(const char *path, uint64_t limit, int code, GError **error)
         advice = "open it in the process that uses it";
         break;
     case MDB_MAP_FULL:
-        g_set_error(error, REFRAIN_ERROR, kind,
-                    "lmdb:%s has reached its limit of %s and nothing more is stored: run refrain expire, or raise "
-                    "the limit with ?max=SIZE behind the path",
-                    path, units_format_size(limit, size));
+        g_set_error(
+            error, REFRAIN_ERROR, kind,
+            "lmdb:%s has reached its limit of %s and nothing more is stored: run refrain expire, or raise "
+            "the limit with ?max=SIZE behind the path",
+            path, units_format_size(limit, size));
         return false;
     case ENOSPC:
     case EDQUOT:

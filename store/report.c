@@ -109,10 +109,12 @@ static unsigned missing_members(const struct store *store, struct arena *arena, 
                                 uint32_t number, const struct campaign *campaign, struct backend_member **out)
 {
     struct backend_member *owned;
-    unsigned n = store_members(store, arena, number, campaign->variant, campaign->info.variants, &owned), kept = 0;
+    unsigned n = store_members(store, arena, number, campaign->variant, campaign->info.variants, &owned),
+             kept = 0;
     for (unsigned i = 0; i < n; i++)
         for (unsigned j = 0; j < search->n_keys; j++)
-            if (search->keys[j].bucket == owned[i].bucket && search->keys[j].tag == members_tag(owned[i].member)) {
+            if (search->keys[j].bucket == owned[i].bucket &&
+                search->keys[j].tag == members_tag(owned[i].member)) {
                 if (store_has_room(&search->sets[j], owned[i].member))
                     owned[kept++] = owned[i];
                 break;
@@ -161,8 +163,8 @@ static bool read_back(struct job *job, GError **error)
     struct store *store = job->store;
     struct backend_record record = { .number = job->number };
     struct campaign *campaign = ARENA_NEW(job->arena, struct campaign);
-    if (!store->backend->ops->records(store->backend, job->arena, BACKEND_READ_LAST, &record, 1, store->patience,
-                                      error))
+    if (!store->backend->ops->records(store->backend, job->arena, BACKEND_READ_LAST, &record, 1,
+                                      store->patience, error))
         return false;
     if (record.bytes && campaign_decode(record.bytes, record.size, store->lexicon_id, campaign))
         return true;
@@ -185,7 +187,8 @@ static bool withdraw(struct job *job, const struct backend_change *made, GError 
 }
 
 /* True in *rival_out: another process wrote the same campaign at the same time, and ours is withdrawn. */
-static bool look_for_rival(struct job *job, const struct backend_change *made, bool *rival_out, GError **error)
+static bool look_for_rival(struct job *job, const struct backend_change *made, bool *rival_out,
+                           GError **error)
 {
     struct search search;
     struct placement placement = { .allowed_only = job->allow };
@@ -251,9 +254,10 @@ static bool is_out_of_reach(const struct job *job, const struct backend_change *
 {
     if (change->n_add > 0 || change->revision != 0)
         return false;
-    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_REFUSED,
-                "every set of this message in %s is full: make a lexicon with more buckets or a larger --keep",
-                job->store->name);
+    g_set_error(
+        error, REFRAIN_ERROR, REFRAIN_ERROR_REFUSED,
+        "every set of this message in %s is full: make a lexicon with more buckets or a larger --keep",
+        job->store->name);
     return true;
 }
 
@@ -300,13 +304,15 @@ static bool attempt(struct job *job, bool *done_out, GError **error)
 static bool is_storable(const struct store *store, const struct signature_set *signatures, GError **error)
 {
     if (signatures->n == 0) {
-        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT, "the message has too few words to be recognised");
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT,
+                    "the message has too few words to be recognised");
         return false;
     }
     for (unsigned i = 0; i < signatures->n; i++)
         if (signatures->v[i].lexicon != store->lexicon_id) {
-            g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_LEXICON,
-                        "the signature was made with another lexicon than the store's: sign the message again");
+            g_set_error(
+                error, REFRAIN_ERROR, REFRAIN_ERROR_LEXICON,
+                "the signature was made with another lexicon than the store's: sign the message again");
             return false;
         }
     return true;

@@ -66,8 +66,8 @@ static struct backend *open_backend(const struct store_options *options, const s
         .wait_replicas = options->wait_replicas,
         .read_url = read_url,
     };
-    struct backend *backend = url->kind == URL_LMDB ? lmdb_backend_open(url, &plan, error)
-                                                    : redis_backend_open(url, &plan, error);
+    struct backend *backend =
+        url->kind == URL_LMDB ? lmdb_backend_open(url, &plan, error) : redis_backend_open(url, &plan, error);
     url_free(&read_url);
     return backend;
 }
@@ -156,7 +156,8 @@ struct campaign *store_fetch(struct store *store, struct arena *arena, uint64_t 
         return NULL;
     }
     *number_out = record.number;
-    if (!store->backend->ops->records(store->backend, arena, BACKEND_READ_LAST, &record, 1, store->patience, error))
+    if (!store->backend->ops->records(store->backend, arena, BACKEND_READ_LAST, &record, 1, store->patience,
+                                      error))
         return NULL;
     if (!record.bytes) {
         set_missing(store, id, error);
@@ -164,8 +165,9 @@ struct campaign *store_fetch(struct store *store, struct arena *arena, uint64_t 
     }
     struct campaign *campaign = ARENA_NEW(arena, struct campaign);
     if (!campaign_decode(record.bytes, record.size, store->lexicon_id, campaign)) {
-        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_REFUSED,
-                    "the record of campaign %016" PRIx64 " is damaged: forget the campaign and report it again", id);
+        g_set_error(
+            error, REFRAIN_ERROR, REFRAIN_ERROR_REFUSED,
+            "the record of campaign %016" PRIx64 " is damaged: forget the campaign and report it again", id);
         return NULL;
     }
     campaign->info.id = id;
@@ -214,7 +216,8 @@ static bool each(struct store *store, visit_decoded visit, void *user, GError **
         struct backend_record *records;
         unsigned n = 0;
         arena_reset(arena);
-        ok = store->backend->ops->walk(store->backend, arena, &position, &records, &n, store->patience, error);
+        ok =
+            store->backend->ops->walk(store->backend, arena, &position, &records, &n, store->patience, error);
         for (unsigned i = 0; ok && go_on && i < n; i++) {
             if (!campaign_decode(records[i].bytes, records[i].size, store->lexicon_id, campaign)) {
                 damaged++;

@@ -1,0 +1,235 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "store/campaign.h"
+#include "store/members.h"
+#include "tests/store/fixture.h"
+
+#define DAY 86400
+
+static struct lexicon *lexicon;
+static char *folder;
+
+static int set_up(void **state)
+{
+    (void)state;
+    folder = fixture_folder();
+    lexicon = fixture_lexicon(folder, 1, 17);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    lexicon_unref(lexicon);
+    fixture_remove(folder);
+    return 0;
+}
+
+static struct campaign *example(struct arena *arena, unsigned variants)
+{
+    struct campaign *c = ARENA_NEW(arena, struct campaign);
+    c->revision = 0xdeadbeef;
+    c->info.state = STORE_ALLOWED;
+    campaign_name(c->info.label, "pills");
+    campaign_name(c->info.source, "träp");
+    campaign_count_report(c, "anna", 1700000000, 1700000100);
+    campaign_count_report(c, "bert", 1700000001, 1700000100);
+    campaign_count_hits(c, 300, 1700000200);
+    for (unsigned i = 0; i < variants; i++) {
+        struct signature_set *set = &c->variant[c->info.variants++];
+        for (enum message_view view = 0; view < MESSAGE_VIEWS; view++)
+            if (variants == STORE_VARIANTS || view == MESSAGE_BODY)
+                set->v[set->n++] = fixture_signature(lexicon, view, i * 10 + view);
+    }
+    return c;
+}
+
+static void a_record_survives_encoding(void **state)
+{
+    (void)state;
+    static const unsigned variants[] = { 1, 5, STORE_VARIANTS };
+    for (size_t i = 0; i < G_N_ELEMENTS(variants); i++) {
+        struct arena *arena = arena_new();
+        struct campaign *c = example(arena, variants[i]), *back = ARENA_NEW(arena, struct campaign);
+        size_t size;
+        const uint8_t *bytes = campaign_encode(arena, c, &size);
+        assert_true(campaign_decode(bytes, size, lexicon_id(lexicon), back));
+        assert_memory_equal(c, back, sizeof *c);
+        assert_int_equal(campaign_revision(bytes, size), c->revision);
+        arena_free(&arena);
+    }
+}
+
+static void a_record_of_one_variant_is_small(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    size_t size;
+    campaign_encode(arena, example(arena, 1), &size);
+    assert_true(size < 290);
+    arena_free(&arena);
+}
+
+static void the_reader_sees_what_was_written(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct campaign *c = example(arena, STORE_VARIANTS);
+    struct campaign_reader reader;
+    struct signature signature;
+    size_t size;
+    unsigned n = 0;
+    const uint8_t *bytes = campaign_encode(arena, c, &size);
+    assert_true(campaign_reader_init(&reader, bytes, size, lexicon_id(lexicon)));
+    assert_int_equal(reader.state, STORE_ALLOWED);
+    assert_int_equal(reader.last, c->info.last);
+    for (; campaign_reader_next(&reader, &signature); n++)
+        assert_true(signature_equal(&signature, &c->variant[n / MESSAGE_VIEWS].v[n % MESSAGE_VIEWS]));
+    assert_int_equal(n, STORE_VARIANTS * MESSAGE_VIEWS);
+    assert_false(reader.damaged);
+    arena_free(&arena);
+}
+
+/* Bytes in a block of their own, so that reading past their end is noticed. */
+static bool both_refuse(const uint8_t *bytes, size_t size, struct campaign *scratch)
+{
+    struct campaign_reader reader;
+    struct signature signature;
+    uint8_t *copy = g_memdup2(bytes, size);
+    bool decoded = campaign_decode(copy, size, 1, scratch), whole = false;
+    if (campaign_reader_init(&reader, copy, size, 1)) {
+        while (campaign_reader_next(&reader, &signature))
+            ;
+        whole = !reader.damaged;
+    }
+    g_free(copy);
+    return !decoded && !whole;
+}
+
+static void a_cut_record_is_refused(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct campaign *scratch = ARENA_NEW(arena, struct campaign);
+    size_t size;
+    const uint8_t *bytes = campaign_encode(arena, example(arena, 3), &size);
+    for (size_t n = 0; n < size; n++)
+        assert_true(both_refuse(bytes, n, scratch));
+    arena_free(&arena);
+}
+
+static void garbage_does_no_harm(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct campaign *scratch = ARENA_NEW(arena, struct campaign);
+    size_t size;
+    const uint8_t *bytes = campaign_encode(arena, example(arena, 2), &size);
+    uint8_t *harmed = arena_alloc(arena, size);
+    uint64_t x = 1;
+    for (unsigned i = 0; i < 20000; i++) {
+        memcpy(harmed, bytes, size);
+        for (unsigned j = 0; j < 1 + i % 4; j++) {
+            x = hash_mix(x + 1);
+            harmed[x % (i % 2 ? 80 : size)] = (uint8_t)(x >> 40);
+        }
+        both_refuse(harmed, size, scratch);
+    }
+    arena_free(&arena);
+}
+
+static void ids_and_numbers_are_one(void **state)
+{
+    (void)state;
+    uint32_t number;
+    for (uint32_t i = 1; i < 100000; i += 7) {
+        uint64_t id = campaign_id(lexicon_id(lexicon), i * 40503);
+        assert_true(campaign_number(lexicon_id(lexicon), id, &number));
+        assert_int_equal(number, (uint32_t)(i * 40503));
+        assert_false(campaign_number(lexicon_id(lexicon) ^ (UINT64_C(1) << 50), id, &number));
+    }
+    assert_false(campaign_number(lexicon_id(lexicon), 0, &number));
+}
+
+static void days_move_on(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct campaign *c = ARENA_NEW(arena, struct campaign);
+    int64_t now = INT64_C(20000) * DAY + 5;
+    campaign_count_hits(c, 3, now);
+    campaign_count_hits(c, 4, now + DAY);
+    campaign_count_hits(c, 5, now + 3 * DAY);
+    assert_int_equal(c->info.days[0], 5);
+    assert_int_equal(c->info.days[1], 0);
+    assert_int_equal(c->info.days[2], 4);
+    assert_int_equal(c->info.days[3], 3);
+    assert_int_equal(c->info.hits, 12);
+    campaign_roll(c, now + 16 * DAY);
+    assert_int_equal(c->info.days[13], 5);
+    campaign_roll(c, now + 200 * DAY);
+    for (unsigned i = 0; i < STORE_DAYS; i++)
+        assert_int_equal(c->info.days[i], 0);
+    /* A clock that was put back does not lose a day. */
+    campaign_count_hits(c, 1, now);
+    assert_int_equal(c->info.days[0], 1);
+    arena_free(&arena);
+}
+
+static void reporters_are_counted_once_and_bounded(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct campaign *c = ARENA_NEW(arena, struct campaign);
+    for (unsigned i = 0; i < 100; i++) {
+        g_autofree char *name = g_strdup_printf("user%u", i % 50);
+        campaign_count_report(c, name, 1700000000, 1700000000);
+    }
+    assert_int_equal(c->info.reports, 100);
+    assert_int_equal(c->info.reporters, STORE_REPORTERS);
+    assert_int_equal(c->info.n_reporter, STORE_REPORTERS);
+    assert_int_equal(c->info.reporter[0].reports, 2);
+    arena_free(&arena);
+}
+
+static void members_are_positive_and_spread(void **state)
+{
+    (void)state;
+    struct members_key keys[SIGNATURE_MAX_LEX], other[SIGNATURE_MAX_LEX];
+    struct signature s = fixture_signature(lexicon, MESSAGE_BODY, 1), t = s;
+    s.lex[3] = 0;
+    assert_int_equal(members_keys(&s, 17, keys), 19);
+    t.view = MESSAGE_FULL;
+    assert_int_equal(members_keys(&t, 17, other), 20);
+    for (unsigned i = 0; i < 19; i++) {
+        assert_true(keys[i].bucket < 1 << 17);
+        assert_true((int64_t)members_pack(keys[i].tag, UINT32_MAX) > 0);
+        for (unsigned j = 0; j < 20; j++)
+            assert_false(keys[i].bucket == other[j].bucket && keys[i].tag == other[j].tag);
+    }
+    assert_int_equal(members_number(members_pack(5, 77)), 77);
+    assert_int_equal(members_tag(members_pack(5, 77)), 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_survives_encoding),
+        cmocka_unit_test(a_record_of_one_variant_is_small),
+        cmocka_unit_test(the_reader_sees_what_was_written),
+        cmocka_unit_test(a_cut_record_is_refused),
+        cmocka_unit_test(garbage_does_no_harm),
+        cmocka_unit_test(ids_and_numbers_are_one),
+        cmocka_unit_test(days_move_on),
+        cmocka_unit_test(reporters_are_counted_once_and_bounded),
+        cmocka_unit_test(members_are_positive_and_spread),
+    };
+    return cmocka_run_group_tests_name("campaign", tests, set_up, tear_down);
+}
