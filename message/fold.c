@@ -146,8 +146,8 @@ static bool look_at_name(uint32_t c)
            (c >= 0x249c && c <= 0x24b5) || (c >= 0x1f110 && c <= 0x1f189);
 }
 
-/* The single ASCII letter that TR39 takes c for, accents aside, lower case; 0: none. */
-static char skeleton_letter(const struct maker *maker, uint32_t c)
+/* The single ASCII letter that TR39 takes c for, lower case, not counting accents unless `exact`; 0: none. */
+static char skeleton_letter(const struct maker *maker, uint32_t c, bool exact)
 {
     UChar in[2], skeleton[32], flat[64];
     UErrorCode status = U_ZERO_ERROR;
@@ -158,7 +158,7 @@ static char skeleton_letter(const struct maker *maker, uint32_t c)
     uint32_t cs[64], letter = 0;
     unsigned length = from_utf16(flat, n, cs, 64);
     for (unsigned i = 0; i < length; i++) {
-        if (is_mark(cs[i]))
+        if (is_mark(cs[i]) && !exact)
             continue;
         if (letter || cs[i] >= 0x80)
             return 0;
@@ -172,9 +172,9 @@ static char skeleton_letter(const struct maker *maker, uint32_t c)
 /* What a reader takes a letter of another script for; its capital decides where TR39 is silent. */
 static char look_alike(const struct maker *maker, uint32_t c)
 {
-    char letter = skeleton_letter(maker, c);
+    char letter = skeleton_letter(maker, c, false);
     uint32_t capital = (uint32_t)u_toupper((UChar32)c);
-    return letter || capital == c ? letter : skeleton_letter(maker, capital);
+    return letter || capital == c ? letter : skeleton_letter(maker, capital, false);
 }
 
 /* NFKC case folding of one character, without the marks that are decoration. */
@@ -225,7 +225,7 @@ static void set_letter(struct maker *maker, struct fold *fold, uint32_t c)
     fold->kind = (uint8_t)kind_of_script(script);
     fold->compose = is_mark(to[0]) || (fold->kind == FOLD_HANGUL && to[0] < 0xac00);
     if (fold->family == FOLD_LATIN && n == 1 && to[0] >= 0x80) {
-        char plain = skeleton_letter(maker, to[0]);
+        char plain = skeleton_letter(maker, to[0], false);
         to[0] = plain ? (uint32_t)plain : to[0];
     }
     set_target(maker, fold, to, n);
@@ -294,7 +294,7 @@ static void make_doubles(const struct maker *maker)
 {
     for (uint32_t c = 0x391; c <= 0x44f; c = c == 0x3c9 ? 0x410 : c + 1) {
         const struct fold *fold = fold_of(c);
-        char looks = fold->length == 1 && fold->family != FOLD_OTHER ? skeleton_letter(maker, c) : 0;
+        char looks = fold->length == 1 && fold->family != FOLD_OTHER ? skeleton_letter(maker, c, true) : 0;
         uint32_t ascii = (uint32_t)(u_isupper((UChar32)c) ? g_ascii_toupper(looks) : looks);
         if (looks && !doubles[fold->family][ascii])
             doubles[fold->family][ascii] = fold->to;

@@ -8,7 +8,7 @@
 #include "message/message.h"
 #include "message/words.h"
 
-#define FIRST_ROOM   128u
+#define FIRST_ROOM   256u
 #define LONGEST_HOST 253u
 #define HOST_PREFIX  "http:"
 

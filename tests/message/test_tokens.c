@@ -250,6 +250,25 @@ static void both_paths_agree(void **state)
     }
 }
 
+/* Blocks of 64 bytes, their edges and the end of the text must not show. */
+static void a_word_gives_the_same_terms_wherever_it_stands(void **state)
+{
+    static const char *const words[] = { "Viagra", "v1agra",    "ca$h",      "vi@gra",  "cafés",
+                                         "x",      "abc",       "windows98", "f r e e", "joe@example.com",
+                                         "免费",   "Great!Now", "phone6" };
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
+        g_autofree char *alone = terms_of(words[i], strlen(words[i]));
+        for (int before = 0; before < 130; before++) {
+            g_autofree char *at_end = g_strdup_printf("%*s%s", before, "", words[i]),
+                            *inside =
+                                g_strdup_printf("%*s%s (etc) %*s", before, "", words[i], 150 - before, "");
+            g_autofree char *a = terms_of(at_end, strlen(at_end)), *b = terms_of(inside, strlen(inside));
+            assert_string_equal(a, alone);
+            assert_string_equal(b, alone);
+        }
+    }
+}
+
 static void ngrams_of_a_long_run_lose_nothing_between_buffers(void **state)
 {
     GString *text = g_string_new(NULL);
@@ -388,6 +407,7 @@ int main(void)
         cmocka_unit_test(any_bytes_are_survived),
         cmocka_unit_test(word_order_never_matters),
         cmocka_unit_test(both_paths_agree),
+        cmocka_unit_test(a_word_gives_the_same_terms_wherever_it_stands),
         cmocka_unit_test(ngrams_of_a_long_run_lose_nothing_between_buffers),
         cmocka_unit_test(a_term_is_kept_once_with_its_keyed_hash),
         cmocka_unit_test(the_limit_drops_later_terms_and_says_so),
