@@ -105,8 +105,9 @@ bool cluster_redirect(const redisReply *reply, const char *asked_host, unsigned 
         return false;
     g_autofree char *address = NULL;
     /* A node without a name of its own: ":7000", and with Redis 7 "?:7000". */
-    const char *port = words[2][0] == ':' ? words[2] : g_str_has_prefix(words[2], "?:") ? words[2] + 1 : NULL;
-    if (port)
+    const char *port = strrchr(words[2], ':');
+    bool unnamed = port && (port == words[2] || strncmp(words[2], "?:", 2) == 0);
+    if (unnamed)
         address = g_strdup_printf(strchr(asked_host, ':') ? "[%s]%s" : "%s%s", asked_host, port);
     *slot_out = (unsigned)slot;
     return url_split_address(address ? address : words[2], host_out, port_out);

@@ -1,0 +1,554 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "store/cluster.h"
+#include "tests/store/servers.h"
+#include "tests/store/talk.h"
+
+#define UNAVAILABLE REFRAIN_ERROR_UNAVAILABLE
+#define REFUSED     REFRAIN_ERROR_REFUSED
+
+static struct servers_cluster *cluster;
+
+static int start_cluster(void **state)
+{
+    (void)state;
+    cluster = servers_start_cluster(NULL);
+    return 0;
+}
+
+static int stop_cluster(void **state)
+{
+    (void)state;
+    servers_stop_cluster(&cluster);
+    return 0;
+}
+
+/* --- slots --------------------------------------------------------------------------------------- */
+
+static unsigned slot_of(const char *key)
+{
+    return cluster_slot(key, strlen(key));
+}
+
+static void slots_are_those_of_the_specification(void **state)
+{
+    (void)state;
+    assert_int_equal(cluster_crc16("123456789", 9), 0x31c3);
+    assert_int_equal(cluster_crc16("", 0), 0);
+    assert_int_equal(slot_of("{user1000}.following"), slot_of("{user1000}.followers"));
+    assert_int_equal(slot_of("{user1000}.following"), slot_of("user1000"));
+    assert_int_equal(slot_of("foo{{bar}}zap"), slot_of("{bar"));
+    assert_int_equal(slot_of("foo{bar}{zap}"), slot_of("bar"));
+    assert_int_equal(slot_of("foo{}{bar}"), cluster_crc16("foo{}{bar}", 10) % CLUSTER_SLOTS);
+    assert_int_equal(slot_of("foo{bar"), cluster_crc16("foo{bar", 7) % CLUSTER_SLOTS);
+}
+
+static void slots_are_those_of_the_server(void **state)
+{
+    (void)state;
+    unsigned seed = 7;
+    for (int i = 0; i < 200; i++) {
+        char key[24];
+        size_t n = 1 + (size_t)i % sizeof key;
+        for (size_t j = 0; j < n; j++)
+            key[j] = "{}ab\0\377z{"[(seed = seed * 1103515245 + 12345) >> 16 & 7];
+        redisReply *reply = servers_ask(cluster->nodes[0], "CLUSTER KEYSLOT %b", key, n);
+        assert_int_equal(cluster_slot(key, n), reply->integer);
+        freeReplyObject(reply);
+    }
+}
+
+static void redirections_are_read(void **state)
+{
+    (void)state;
+    static const struct {
+        char *text;
+        const char *host;
+        unsigned slot, port;
+    } rows[] = {
+        { "MOVED 3999 127.0.0.1:6381", "127.0.0.1", 3999, 6381 },
+        { "ASK 0 ::1:6381", "::1", 0, 6381 },
+        { "MOVED 16383 node.example:1", "node.example", 16383, 1 },
+        { "MOVED 1 :7000", "asked", 1, 7000 },
+        { "MOVED 1 ?:7000", "asked", 1, 7000 },
+        { "MOVED 16384 127.0.0.1:6381", NULL, 0, 0 },
+        { "MOVED x 127.0.0.1:6381", NULL, 0, 0 },
+        { "MOVED 1", NULL, 0, 0 },
+        { "MOVED 1 127.0.0.1", NULL, 0, 0 },
+        { "ERR 1 127.0.0.1:1", NULL, 0, 0 },
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const redisReply reply = { .type = REDIS_REPLY_ERROR,
+                                   .str = rows[i].text,
+                                   .len = strlen(rows[i].text) };
+        char *host = NULL;
+        unsigned slot = 0;
+        uint16_t port = 0;
+        assert_int_equal(cluster_redirect(&reply, "asked", &slot, &host, &port), rows[i].host != NULL);
+        if (rows[i].host) {
+            assert_string_equal(host, rows[i].host);
+            assert_int_equal(slot, rows[i].slot);
+            assert_int_equal(port, rows[i].port);
+        }
+        g_free(host);
+    }
+}
+
+/* --- routing ------------------------------------------------------------------------------------- */
+
+#define MANY 60
+
+/* "SET many-7 7" … for all, or "GET many-7" …, in one request. */
+static void run_many(struct link *link, const char *verb, int64_t timeout, redisReply **replies,
+                     GError **error)
+{
+    struct talk_line lines[MANY];
+    struct link_command commands[MANY];
+    for (int i = 0; i < MANY; i++) {
+        g_autofree char *line = strcmp(verb, "SET") == 0 ? g_strdup_printf("SET many-%d %d", i, i)
+                                                         : g_strdup_printf("%s many-%d", verb, i);
+        lines[i] = talk_parse(line);
+        commands[i] = lines[i].command;
+    }
+    const struct link_request request = { .commands = commands, .n = MANY, .timeout = timeout };
+    link_run(link, &request, replies, error);
+    for (int i = 0; i < MANY; i++)
+        g_strfreev(lines[i].words);
+}
+
+static void expect_many(struct link *link)
+{
+    redisReply *replies[MANY];
+    GError *error = NULL;
+    run_many(link, "GET", 5000, replies, &error);
+    if (error)
+        fail_msg("%s", error->message);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(replies[i]->type, REDIS_REPLY_STRING);
+        assert_int_equal(atoi(replies[i]->str), i);
+    }
+    link_free_replies(replies, MANY);
+}
+
+static void store_many(struct link *link)
+{
+    redisReply *replies[MANY];
+    GError *error = NULL;
+    run_many(link, "SET", 5000, replies, &error);
+    if (error)
+        fail_msg("%s", error->message);
+    assert_true(link_check(replies, MANY, NULL));
+    link_free_replies(replies, MANY);
+}
+
+static struct link_health health_of(struct link *link)
+{
+    struct link_health health;
+    link_health(link, &health);
+    return health;
+}
+
+static void a_pipeline_over_all_slots_is_one_round_trip_to_each_node(void **state)
+{
+    (void)state;
+    struct link *link = talk_open(cluster->url);
+    store_many(link);
+    struct link_health before = health_of(link);
+    expect_many(link);
+    struct link_health after = health_of(link);
+    assert_int_equal(after.round_trips - before.round_trips, SERVERS_NODES);
+    assert_int_equal(after.redirects, 0);
+    assert_int_equal(after.refreshes, 1);
+    assert_int_equal(after.connections, SERVERS_NODES);
+    for (int i = 0; i < SERVERS_NODES; i++)
+        assert_true(servers_info(cluster->nodes[i], "total_commands_processed") > 0);
+    link_close(&link);
+}
+
+static void one_living_node_of_the_url_is_enough(void **state)
+{
+    (void)state;
+    g_autofree char *url = g_strdup_printf("redis-cluster://127.0.0.1:%u,127.0.0.1:%u", servers_free_port(),
+                                           cluster->nodes[1]->port);
+    struct link *link = talk_open(url);
+    store_many(link);
+    expect_many(link);
+    link_close(&link);
+}
+
+static void every_primary_can_be_asked_by_its_address(void **state)
+{
+    (void)state;
+    struct link *link = talk_open(cluster->url);
+    store_many(link);
+    char **servers = link_servers(link, 5000, NULL);
+    assert_int_equal(g_strv_length(servers), SERVERS_NODES);
+    const char *argv[] = { "DBSIZE" };
+    struct link_command commands[SERVERS_NODES];
+    for (int i = 0; i < SERVERS_NODES; i++)
+        commands[i] = (struct link_command) { .argc = 1, .argv = argv, .server = servers[i] };
+    const struct link_request request = { .commands = commands, .n = SERVERS_NODES, .timeout = 5000 };
+    redisReply *replies[SERVERS_NODES];
+    assert_true(link_run(link, &request, replies, NULL));
+    long long sum = 0;
+    for (int i = 0; i < SERVERS_NODES; i++) {
+        assert_true(replies[i]->integer > 0);
+        sum += replies[i]->integer;
+    }
+    assert_true(sum >= MANY);
+    link_free_replies(replies, SERVERS_NODES);
+    g_strfreev(servers);
+    link_close(&link);
+}
+
+static void a_url_of_the_wrong_kind_is_said_so(void **state)
+{
+    (void)state;
+    struct servers_redis *single = servers_start(NULL);
+    g_autofree char *as_cluster = g_strdup_printf("redis-cluster://127.0.0.1:%u", single->port);
+    struct link *link = talk_open(as_cluster);
+    talk_expect_error(link, 5000, "GET a", REFUSED, "not part of a cluster");
+    link_close(&link);
+    link = talk_open(cluster->nodes[0]->url);
+    unsigned theirs = 0;
+    char line[32] = "";
+    for (int i = 0; theirs == 0; i++) {
+        snprintf(line, sizeof line, "GET key-%d", i);
+        theirs = servers_owner(cluster, slot_of(line + 4)) != cluster->nodes[0];
+    }
+    talk_expect_error(link, 5000, line, REFUSED, "part of a cluster");
+    link_close(&link);
+    servers_stop(&single);
+}
+
+/* --- slots that move ----------------------------------------------------------------------------- */
+
+struct move {
+    unsigned slot;
+    struct servers_redis *from, *to;
+    char *from_id, *to_id;
+};
+
+static struct move begin_move(const char *key)
+{
+    struct move move = { .slot = slot_of(key) };
+    move.from = servers_owner(cluster, move.slot);
+    move.to = cluster->nodes[0] == move.from ? cluster->nodes[1] : cluster->nodes[0];
+    move.from_id = servers_node_id(move.from);
+    move.to_id = servers_node_id(move.to);
+    servers_do(move.to, "CLUSTER SETSLOT %u IMPORTING %s", move.slot, move.from_id);
+    servers_do(move.from, "CLUSTER SETSLOT %u MIGRATING %s", move.slot, move.to_id);
+    return move;
+}
+
+static void move_key(const struct move *move, const char *key)
+{
+    servers_do(move->from, "MIGRATE 127.0.0.1 %d %s 0 5000", (int)move->to->port, key);
+}
+
+static bool all_agree(void *user)
+{
+    struct move *move = user;
+    for (int i = 0; i < SERVERS_NODES; i++) {
+        redisReply *reply = servers_ask(cluster->nodes[i], "CLUSTER SLOTS");
+        bool agrees = false;
+        for (size_t j = 0; j < reply->elements; j++) {
+            redisReply *range = reply->element[j];
+            if (range->element[0]->integer <= move->slot && move->slot <= range->element[1]->integer)
+                agrees = range->element[2]->element[1]->integer == move->to->port;
+        }
+        freeReplyObject(reply);
+        if (!agrees)
+            return false;
+    }
+    return true;
+}
+
+static void end_move(struct move *move)
+{
+    servers_do(move->to, "CLUSTER SETSLOT %u NODE %s", move->slot, move->to_id);
+    servers_do(move->from, "CLUSTER SETSLOT %u NODE %s", move->slot, move->to_id);
+    servers_await(all_agree, move, "all nodes know the new owner");
+    g_free(move->from_id);
+    g_free(move->to_id);
+}
+
+static void a_slot_that_moved_is_followed_and_learnt(void **state)
+{
+    (void)state;
+    struct link *link = talk_open(cluster->url);
+    talk_expect(link, "SET wanderer home", "OK");
+    struct move move = begin_move("wanderer");
+    move_key(&move, "wanderer");
+    end_move(&move);
+    talk_expect(link, "GET wanderer", "home");
+    assert_int_equal(health_of(link).redirects, 1);
+    talk_expect(link, "GET wanderer", "home");
+    assert_int_equal(health_of(link).redirects, 1);
+    link_close(&link);
+}
+
+/* Many slots move at once: the first redirection brings the whole table. */
+static void one_redirection_refreshes_the_whole_table(void **state)
+{
+    (void)state;
+    struct link *link = talk_open(cluster->url);
+    static const char *const keys[] = { "flock-1", "flock-2", "flock-3", "flock-4", "flock-5" };
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        g_autofree char *line = g_strdup_printf("SET %s x", keys[i]);
+        talk_expect(link, line, "OK");
+    }
+    int64_t refreshed = g_get_monotonic_time();
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        struct move move = begin_move(keys[i]);
+        move_key(&move, keys[i]);
+        end_move(&move);
+    }
+    /* A table younger than a second is not asked for again. */
+    while (g_get_monotonic_time() - refreshed < 1100000)
+        poll(NULL, 0, 10);
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++) {
+        g_autofree char *line = g_strdup_printf("GET %s", keys[i]);
+        talk_expect(link, line, "x");
+    }
+    assert_int_equal(health_of(link).redirects, 1);
+    assert_int_equal(health_of(link).refreshes, 2);
+    link_close(&link);
+}
+
+static void a_slot_on_its_way_is_asked_for_at_both_ends(void **state)
+{
+    (void)state;
+    struct link *link = talk_open(cluster->url);
+    talk_expect(link, "SET {way}gone 1", "OK");
+    talk_expect(link, "SET {way}still 2", "OK");
+    struct move move = begin_move("{way}");
+    move_key(&move, "{way}gone");
+    for (int i = 0; i < 3; i++) {
+        talk_expect(link, "GET {way}gone", "1");
+        talk_expect(link, "GET {way}still", "2");
+    }
+    assert_int_equal(health_of(link).redirects, 3); /* ASK is not learnt */
+    talk_expect(link, "SET {way}new 3", "OK");
+    redisReply *reply = servers_ask(move.to, "CLUSTER COUNTKEYSINSLOT %u", move.slot);
+    assert_int_equal(reply->integer, 2);
+    freeReplyObject(reply);
+    move_key(&move, "{way}still");
+    end_move(&move);
+    talk_expect(link, "GET {way}gone", "1");
+    talk_expect(link, "GET {way}still", "2");
+    talk_expect(link, "GET {way}new", "3");
+    link_close(&link);
+}
+
+static void expect_transaction(struct link *link, const char *const *texts, const char *key, long long last)
+{
+    struct talk_line lines[4];
+    struct link_command commands[4];
+    for (int i = 0; i < 4; i++) {
+        lines[i] = talk_parse(texts[i]);
+        commands[i] = lines[i].command;
+        commands[i].key = key;
+        commands[i].key_length = strlen(key);
+    }
+    const struct link_request request = { .commands = commands, .n = 4, .timeout = 5000 };
+    redisReply *replies[4];
+    GError *error = NULL;
+    if (!link_run(link, &request, replies, &error) || !link_check(replies, 4, &error))
+        fail_msg("%s", error->message);
+    assert_int_equal(replies[3]->elements, 2);
+    assert_int_equal(replies[3]->element[1]->integer, last);
+    link_free_replies(replies, 4);
+    for (int i = 0; i < 4; i++)
+        g_strfreev(lines[i].words);
+}
+
+static void a_transaction_moves_as_a_whole(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "MULTI", "INCR {deal}a", "INCR {deal}a", "EXEC" };
+    struct link *link = talk_open(cluster->url);
+    expect_transaction(link, texts, "{deal}", 2);
+    struct move move = begin_move("{deal}");
+    move_key(&move, "{deal}a");
+    expect_transaction(link, texts, "{deal}", 4); /* ASK */
+    end_move(&move);
+    expect_transaction(link, texts, "{deal}", 6); /* MOVED */
+    talk_expect(link, "GET {deal}a", "6");
+    link_close(&link);
+}
+
+static void *finish_later(void *user)
+{
+    poll(NULL, 0, 100);
+    move_key(user, "{pair}b");
+    return NULL;
+}
+
+static void keys_on_both_sides_are_waited_for(void **state)
+{
+    (void)state;
+    struct link *link = talk_open(cluster->url);
+    talk_expect(link, "SET {pair}a 1", "OK");
+    talk_expect(link, "SET {pair}b 2", "OK");
+    struct move move = begin_move("{pair}");
+    move_key(&move, "{pair}a");
+    talk_expect_error(link, 60, "MGET {pair}a {pair}b", UNAVAILABLE, "on their way");
+    pthread_t thread;
+    pthread_create(&thread, NULL, finish_later, &move);
+    talk_expect(link, "MGET {pair}a {pair}b", "(array of 2)");
+    pthread_join(thread, NULL);
+    end_move(&move);
+    link_close(&link);
+}
+
+struct traffic {
+    struct link *link;
+    atomic_bool stop;
+    atomic_int counts[4]; /* acknowledged increments of each key */
+    atomic_int failures;
+};
+
+static void *count_up(void *user)
+{
+    struct traffic *traffic = user;
+    for (unsigned i = 0; !atomic_load(&traffic->stop); i++) {
+        char line[32];
+        snprintf(line, sizeof line, "INCR {road}%u", i % 4);
+        GError *error = NULL;
+        redisReply *reply = talk_try(traffic->link, 5000, false, line, &error);
+        if (reply && reply->type == REDIS_REPLY_INTEGER)
+            atomic_fetch_add(&traffic->counts[i % 4], 1);
+        else
+            atomic_fetch_add(&traffic->failures, 1);
+        g_clear_error(&error);
+        if (reply)
+            freeReplyObject(reply);
+    }
+    return NULL;
+}
+
+static void nothing_is_lost_when_a_slot_moves_under_traffic(void **state)
+{
+    (void)state;
+    struct traffic traffic = { .link = talk_open(cluster->url) };
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, count_up, &traffic);
+    for (int round = 0; round < 4; round++) {
+        struct move move = begin_move("{road}");
+        for (int i = 0; i < 4; i++) {
+            char key[16];
+            snprintf(key, sizeof key, "{road}%d", i);
+            move_key(&move, key);
+        }
+        end_move(&move);
+    }
+    atomic_store(&traffic.stop, true);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(atomic_load(&traffic.failures), 0);
+    assert_true(health_of(traffic.link).redirects > 0);
+    for (int i = 0; i < 4; i++) {
+        char line[16], expected[16];
+        snprintf(line, sizeof line, "GET {road}%d", i);
+        snprintf(expected, sizeof expected, "%d", atomic_load(&traffic.counts[i]));
+        talk_expect(traffic.link, line, expected);
+    }
+    link_close(&traffic.link);
+}
+
+/* --- nodes that fail ----------------------------------------------------------------------------- */
+
+static void a_frozen_node_ends_the_request_at_the_deadline_only(void **state)
+{
+    (void)state;
+    struct link *link = talk_open(cluster->url);
+    store_many(link);
+    servers_freeze(cluster->nodes[2]);
+    for (int i = 0; i < 3; i++) {
+        redisReply *replies[MANY];
+        GError *error = NULL;
+        int64_t begin = g_get_monotonic_time();
+        run_many(link, "GET", 150, replies, &error);
+        assert_non_null(error);
+        assert_int_equal(error->code, UNAVAILABLE);
+        assert_non_null(strstr(error->message, "no answer"));
+        assert_true(g_get_monotonic_time() - begin < G_USEC_PER_SEC);
+        for (int j = 0; j < MANY; j++)
+            assert_null(replies[j]);
+        g_error_free(error);
+    }
+    servers_thaw(cluster->nodes[2]);
+    expect_many(link);
+    link_close(&link);
+}
+
+static bool cluster_fails(void *user)
+{
+    redisReply *reply = servers_ask(user, "CLUSTER INFO");
+    bool fails = strstr(reply->str, "cluster_state:fail") != NULL;
+    freeReplyObject(reply);
+    return fails;
+}
+
+static void a_cluster_that_is_down_is_waited_for_within_the_deadline(void **state)
+{
+    (void)state;
+    struct link *link = talk_open(cluster->url);
+    store_many(link);
+    servers_kill(cluster->nodes[2]);
+    redisReply *replies[MANY];
+    GError *error = NULL;
+    run_many(link, "GET", 500, replies, &error);
+    assert_int_equal(error->code, UNAVAILABLE);
+    assert_non_null(strstr(error->message, "connection refused"));
+    g_clear_error(&error);
+    servers_await(cluster_fails, cluster->nodes[0], "the nodes notice that one is down");
+    g_autofree char *line = NULL;
+    for (int i = 0; !line; i++) {
+        g_autofree char *key = g_strdup_printf("many-%d", i);
+        if (servers_owner(cluster, slot_of(key)) == cluster->nodes[0])
+            line = g_strdup_printf("GET %s", key);
+    }
+    talk_expect_error(link, 100, line, UNAVAILABLE, "cluster is down");
+    servers_restart(cluster->nodes[2]);
+    redisReply *reply = talk_try(link, 15000, true, line, &error);
+    if (!reply)
+        fail_msg("%s", error->message);
+    freeReplyObject(reply);
+    link_close(&link);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slots_are_those_of_the_specification),
+        cmocka_unit_test(slots_are_those_of_the_server),
+        cmocka_unit_test(redirections_are_read),
+        cmocka_unit_test(a_pipeline_over_all_slots_is_one_round_trip_to_each_node),
+        cmocka_unit_test(one_living_node_of_the_url_is_enough),
+        cmocka_unit_test(every_primary_can_be_asked_by_its_address),
+        cmocka_unit_test(a_url_of_the_wrong_kind_is_said_so),
+        cmocka_unit_test(a_slot_that_moved_is_followed_and_learnt),
+        cmocka_unit_test(one_redirection_refreshes_the_whole_table),
+        cmocka_unit_test(a_slot_on_its_way_is_asked_for_at_both_ends),
+        cmocka_unit_test(a_transaction_moves_as_a_whole),
+        cmocka_unit_test(keys_on_both_sides_are_waited_for),
+        cmocka_unit_test(nothing_is_lost_when_a_slot_moves_under_traffic),
+        cmocka_unit_test(a_frozen_node_ends_the_request_at_the_deadline_only),
+        cmocka_unit_test(a_cluster_that_is_down_is_waited_for_within_the_deadline),
+    };
+    return cmocka_run_group_tests(tests, start_cluster, stop_cluster);
+}
