@@ -175,9 +175,9 @@ static bool take_until_from(struct message_source *source, GByteArray *message, 
 
 static struct message_source_item *next_in_mbox(struct message_source *source)
 {
-    GError *error = NULL;
+    GError *error = g_steal_pointer(&source->pending);
     source->number++;
-    if (!fill(source, 1, &error))
+    if (error || !fill(source, 1, &error))
         return give_up(source, error);
     if (!held(source))
         return NULL;
@@ -187,6 +187,9 @@ static struct message_source_item *next_in_mbox(struct message_source *source)
         return give_up(source, error);
     }
     message->len = (guint)mbox_unquote((char *)message->data, message->len);
+    fill(source, 1, &source->pending);
+    if (source->number == 1 && !held(source) && !source->pending)
+        source->is_mbox = false; /* a mail that was stored with its "From " line: the file is the message */
     return item_new(source, g_byte_array_free_to_bytes(message), NULL);
 }
 

@@ -20,7 +20,7 @@ enum message_source_form {
 };
 
 struct message_source_item {
-    char *path;      /* "file", or "file#N" in an mbox (N from 1); "-" for standard input */
+    char *path;      /* "file", or "file#N" in an mbox of several (N from 1); "-" for standard input */
     GBytes *data;    /* the message; NULL when it could not be read */
     GError *error;   /* then why: the source goes on with the next one */
     guint64 line;    /* LINES: the number of the first line in data, from 1 */

@@ -124,6 +124,14 @@ static void an_mbox_is_split_at_from_lines(void **state)
                        "box#3: A: 3~~three\n");
 }
 
+static void an_mbox_of_one_message_is_that_message(void **state)
+{
+    write_text("single", FROM "A: 1\n\none\n");
+    assert_mail("single", "single: A: 1~~one~\n");
+    write_text("bare", FROM);
+    assert_mail("bare", "bare: \n");
+}
+
 static void an_mbox_with_crlf_is_split_too(void **state)
 {
     write_text("crlf", "From a Wed Nov 18 10:16:58 2026\r\nA: 1\r\n\r\none\r\n\r\nFrom b Wed Nov 18 10:16:58 "
@@ -392,6 +400,7 @@ int main(void)
         cmocka_unit_test(a_file_is_a_message),
         cmocka_unit_test(an_empty_file_is_an_empty_message),
         cmocka_unit_test(an_mbox_is_split_at_from_lines),
+        cmocka_unit_test(an_mbox_of_one_message_is_that_message),
         cmocka_unit_test(an_mbox_with_crlf_is_split_too),
         cmocka_unit_test(a_from_line_without_date_needs_an_empty_line_and_a_header),
         cmocka_unit_test(a_from_line_with_date_needs_no_empty_line),
