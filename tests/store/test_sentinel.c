@@ -96,17 +96,16 @@ static void writes_wait_for_replicas(void **state)
     (void)state;
     struct servers_family *family = common;
     struct link *link = talk_open(family->url);
-    struct talk_line line = talk_parse("SET awaited 1");
+    char value[16];
+    const char *argv[] = { "SET", "awaited", value };
+    const struct link_command command = { .argc = 3, .argv = argv, .key = argv[1], .key_length = 7 };
     struct link_request request = {
-        .commands = &line.command, .n = 1, .timeout = 5000, .wait_replicas = SERVERS_REPLICAS
+        .commands = &command, .n = 1, .timeout = 5000, .wait_replicas = SERVERS_REPLICAS
     };
     redisReply *reply;
     GError *error = NULL;
     for (int i = 0; i < 20; i++) {
-        char value[16];
         snprintf(value, sizeof value, "%d", i);
-        const char *argv[] = { "SET", "awaited", value };
-        line.command.argv = argv;
         if (!link_run(link, &request, &reply, &error))
             fail_msg("%s", error->message);
         assert_string_equal(reply->str, "OK");
@@ -123,7 +122,6 @@ static void writes_wait_for_replicas(void **state)
     assert_non_null(strstr(error->message, "1 of 2 replicas"));
     g_error_free(error);
     servers_thaw(family->replicas[0]);
-    g_strfreev(line.words);
     link_close(&link);
 }
 
