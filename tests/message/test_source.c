@@ -175,6 +175,19 @@ static void messages_across_windows_come_out_whole(void **state)
     message_source_free(&source);
 }
 
+/* The line that parts two messages may lie across the edge of what is read at once. */
+static void a_from_line_is_found_wherever_the_window_ends(void **state)
+{
+    for (int shift = 0; shift < 64; shift++) {
+        int length = 256 * 1024 - 60 + shift - (int)strlen(FROM);
+        g_autofree char *body = g_strnfill((gsize)length, 'x'),
+                        *box = g_strconcat(FROM, body, "\n\n", FROM, "A: 2\n", NULL);
+        write_text("edge", box);
+        g_autofree char *got = read_path("edge", MESSAGE_SOURCE_MAIL, 3);
+        assert_string_equal(got, "edge#1: xxx\nedge#2: A: \n");
+    }
+}
+
 static void a_message_is_cut_at_the_limit_and_the_next_one_is_found(void **state)
 {
     GString *box = g_string_new(FROM "A: 1\n\n");
@@ -405,6 +418,7 @@ int main(void)
         cmocka_unit_test(a_from_line_without_date_needs_an_empty_line_and_a_header),
         cmocka_unit_test(a_from_line_with_date_needs_no_empty_line),
         cmocka_unit_test(messages_across_windows_come_out_whole),
+        cmocka_unit_test(a_from_line_is_found_wherever_the_window_ends),
         cmocka_unit_test(a_message_is_cut_at_the_limit_and_the_next_one_is_found),
         cmocka_unit_test(a_maildir_is_cur_and_new),
         cmocka_unit_test(an_mh_folder_goes_by_number),

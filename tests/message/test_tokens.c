@@ -324,6 +324,7 @@ static void collectors_add_up(void **state)
     tokens_add_text(one, "alpha beta", 10);
     tokens_add_text(two, "beta gamma", 10);
     tokens_add_all(one, two);
+    assert_ptr_not_equal(tokens_terms(one).v[2].text, tokens_terms(two).v[1].text);
     arena_free(&elsewhere);
     struct terms terms = tokens_terms(one);
     assert_int_equal(terms.n, 3);
