@@ -12,7 +12,8 @@
  * is its work. Above this depth the parser is stopped and a new one starts behind that tag, with nothing
  * open: each start of a parser has eaten that many tags before.
  */
-#define MAX_DEPTH 128
+#define MAX_DEPTH 256
+#define SLICE     (128 * 1024)
 
 /*
  * libxml2 compares each attribute of a tag with all before it. Its names live in a dictionary whose size
@@ -297,28 +298,10 @@ static htmlSAXHandler handler = {
     .fatalError = on_error,
 };
 
-/* A parser that reads the bytes in place. There is a NUL behind them. */
-static htmlParserCtxtPtr open_parser(const char *html, size_t n)
-{
-    htmlParserCtxtPtr parser = htmlNewParserCtxt();
-    xmlParserInputBufferPtr buffer =
-        parser ? xmlParserInputBufferCreateStatic(html, (int)n, XML_CHAR_ENCODING_NONE) : NULL;
-    xmlParserInputPtr input = buffer ? xmlNewIOInputStream(parser, buffer, XML_CHAR_ENCODING_NONE) : NULL;
-    if (input) {
-        inputPush(parser, input);
-        return parser;
-    }
-    if (buffer)
-        xmlFreeParserInputBuffer(buffer);
-    if (parser)
-        htmlFreeParserCtxt(parser);
-    return NULL;
-}
-
 /* Parses until the end or the depth; returns how many bytes were read. */
 static size_t parse_once(struct page *page, const char *html, size_t n)
 {
-    htmlParserCtxtPtr parser = open_parser(html, n);
+    htmlParserCtxtPtr parser = htmlCreateMemoryParserCtxt(html, (int)n);
     if (!parser)
         return n;
     page->parser = parser;
@@ -346,6 +329,13 @@ static size_t behind_tag(const char *html, size_t n, size_t at)
     return at < n && html[at] == '>' ? at + 1 : at;
 }
 
+/* What a page that is too deep is read in from there on, as the parser copies what it gets. */
+static size_t next_slice(const char *html, size_t n)
+{
+    const char *tag = n > SLICE ? memrchr(html + 1, '<', SLICE) : NULL;
+    return tag ? (size_t)(tag - html) : n;
+}
+
 static void parse(struct page *page, const char *html, size_t n)
 {
     /* Markup is larger than its text, but not without end. */
@@ -354,28 +344,35 @@ static void parse(struct page *page, const char *html, size_t n)
         n = limit;
         page->text->cut = true;
     }
-    html = arena_strndup(page->text->arena, html, n);
     bool cut = page->text->cut;
-    while (n && page->text->cut == cut) {
-        size_t read = parse_once(page, html, n);
-        size_t at = behind_tag(html, n, MIN(MAX(read, 1u), n));
+    for (size_t slice = n; n && page->text->cut == cut; slice = next_slice(html, n)) {
+        size_t at = parse_once(page, html, slice);
+        if (at < slice)
+            at = behind_tag(html, slice, MAX(at, (size_t)1));
         html += at;
         n -= at;
     }
 }
 
-void html_append(struct text *text, const char *html, size_t n, const struct html_links *links)
+/* The stack is large and mostly unused: it is not cleared. */
+static struct page *page_new(struct text *text, const struct html_links *links, bool source)
 {
     struct page *page = arena_alloc(text->arena, sizeof *page);
-    *page = (struct page) { .text = text, .links = links };
-    parse(page, html, n);
+    page->text = text;
+    page->links = links;
+    page->source = source;
+    page->styled = false;
+    return page;
+}
+
+void html_append(struct text *text, const char *html, size_t n, const struct html_links *links)
+{
+    parse(page_new(text, links, false), html, n);
 }
 
 void html_append_source(struct text *text, const char *html, size_t n)
 {
-    struct page *page = arena_alloc(text->arena, sizeof *page);
-    *page = (struct page) { .text = text, .source = true };
-    parse(page, html, n);
+    parse(page_new(text, NULL, true), html, n);
 }
 
 bool html_looks_like(const char *text, size_t n)

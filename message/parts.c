@@ -69,6 +69,17 @@ static bool is_words(const char *p, size_t n)
     return spaces > n / 32 || other > n / 16;
 }
 
+/* GMime's decoder wants to start behind the line "begin 644 name". */
+static const char *behind_begin(const char *content, size_t *n)
+{
+    const char *begin = memmem(content, *n, "begin ", 6), *end = content + *n;
+    const char *lf = begin ? memchr(begin, '\n', (size_t)(end - begin)) : NULL;
+    if (!lf)
+        return content;
+    *n = (size_t)(end - lf - 1);
+    return lf + 1;
+}
+
 const char *parts_decode(struct arena *arena, GMimePart *part, size_t *n_out)
 {
     size_t n;
@@ -80,6 +91,8 @@ const char *parts_decode(struct arena *arena, GMimePart *part, size_t *n_out)
     *n_out = n;
     if (!encoded || !n || (encoding == GMIME_CONTENT_ENCODING_BASE64 && is_words(content, n)))
         return content;
+    if (encoding == GMIME_CONTENT_ENCODING_UUENCODE)
+        content = behind_begin(content, &n);
     GMimeEncoding state;
     g_mime_encoding_init_decode(&state, encoding);
     char *out = arena_alloc(arena, g_mime_encoding_outlen(&state, n));
@@ -170,9 +183,19 @@ static void on_warning(gint64 offset, GMimeParserWarning warning, const gchar *i
 {
     (void)offset, (void)item;
     bool *misparsed = user;
-    *misparsed |= warning == GMIME_CRIT_MULTIPART_WITHOUT_BOUNDARY ||
-                  warning == GMIME_CRIT_CONFLICTING_HEADER || warning == GMIME_CRIT_CONFLICTING_PARAMETER ||
-                  warning == GMIME_CRIT_NESTING_OVERFLOW || warning == GMIME_WARN_MALFORMED_MULTIPART;
+    switch (warning) {
+    case GMIME_WARN_INVALID_CONTENT_TYPE:
+    case GMIME_WARN_MALFORMED_MULTIPART:
+    case GMIME_CRIT_INVALID_HEADER_NAME:
+    case GMIME_CRIT_CONFLICTING_HEADER:
+    case GMIME_CRIT_CONFLICTING_PARAMETER:
+    case GMIME_CRIT_MULTIPART_WITHOUT_BOUNDARY:
+    case GMIME_CRIT_NESTING_OVERFLOW:
+        *misparsed = true;
+        break;
+    default: /* a missing end, doubled or odd parameters: all programs read that in the same way */
+        break;
+    }
 }
 
 /* The stream reads our buffer in place: it does not own the array, and never writes or grows it. */

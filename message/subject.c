@@ -60,7 +60,11 @@ static size_t decode_q(const char *text, size_t n, char *out)
             low = g_ascii_xdigit_value(text[i + 2]);
         }
         bool coded = high >= 0 && low >= 0;
-        out[written++] = coded ? (char)(high << 4 | low) : text[i] == '_' ? ' ' : text[i];
+        if (coded)
+            out[written] = (char)(high << 4 | low);
+        else
+            out[written] = text[i] == '_' ? ' ' : text[i];
+        written++;
         i += coded ? 2 : 0;
     }
     return written;
@@ -76,10 +80,13 @@ static size_t decode_word(const struct word *word, char *out)
     return decode_q(word->text, word->n, out);
 }
 
-/* Joins the encoded words from `first` on that have one charset; returns what follows the last of them. */
-static const char *append_words(struct arena *arena, struct text *text, struct word word, const char *end)
+/*
+ * Joins encoded words of one charset in a buffer that holds all of the header, and appends them; returns
+ * what follows the last of them.
+ */
+static const char *append_words(struct arena *arena, struct text *text, struct word word, const char *end,
+                                char *joined)
 {
-    char *joined = arena_alloc(arena, (size_t)(end - word.text) + 8);
     char *label = arena_strndup(arena, word.charset, word.charset_n);
     const char *after = word.end;
     size_t n = decode_word(&word, joined);
@@ -112,6 +119,7 @@ const char *subject_decode(struct arena *arena, const char *raw, size_t n, size_
 {
     struct text text;
     text_init(&text, arena, 4 * n + 16);
+    char *joined = arena_alloc(arena, n + 8);
     const char *p = raw, *end = raw + n;
     while (p < end) {
         const char *mark = memmem(p, (size_t)(end - p), "=?", 2);
@@ -122,7 +130,7 @@ const char *subject_decode(struct arena *arena, const char *raw, size_t n, size_
         }
         append_raw(arena, &text, p, (size_t)(mark - p));
         if (parse_word(mark, end, &word)) {
-            p = append_words(arena, &text, word, end);
+            p = append_words(arena, &text, word, end, joined);
         } else {
             text_append(&text, mark, 2);
             p = mark + 2;

@@ -104,15 +104,17 @@ static const char *skip_uuencode(const char *p, const char *end)
 void text_append_plain(struct text *text, const char *bytes, size_t n)
 {
     const char *p = bytes, *end = bytes + n;
-    for (const char *from = p; from < end;) {
-        const char *block = memmem(from, (size_t)(end - from), "begin ", 6);
+    for (const char *from = p, *block; from < end; from = MAX(block + 6, p)) {
+        block = memmem(from, (size_t)(end - from), "begin ", 6);
         if (!block)
             break;
-        from = block + 6;
-        if ((block == bytes || block[-1] == '\n') && begins_uuencode(block, end)) {
-            text_append(text, p, (size_t)(block - p));
-            p = from = skip_uuencode(block, end);
-        }
+        if ((block != bytes && block[-1] != '\n') || !begins_uuencode(block, end))
+            continue;
+        const char *behind = skip_uuencode(block, end);
+        if (behind == line_end(block, end))
+            continue; /* a sentence: "begin 2025 with a smile" */
+        text_append(text, p, (size_t)(block - p));
+        p = behind;
     }
     text_append(text, p, (size_t)(end - p));
 }
