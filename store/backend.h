@@ -102,6 +102,11 @@ struct backend_ops {
     bool (*commit)(struct backend *backend, struct backend_change *changes, unsigned n, int64_t timeout,
                    GError **error);
 
+    /* Where changes are not atomic: the lock of this name, until it is given back or some seconds have passed. */
+    bool (*lock)(struct backend *backend, uint64_t name, uint64_t token, int64_t timeout, bool *got_out,
+                 GError **error);
+    void (*unlock)(struct backend *backend, uint64_t name, uint64_t token, int64_t timeout);
+
     /* Some records, from *position (0 at first) on, which becomes BACKEND_WALK_END after the last. */
     bool (*walk)(struct backend *backend, struct arena *arena, uint64_t *position,
                  struct backend_record **records_out, unsigned *n_out, int64_t timeout, GError **error);
@@ -120,8 +125,8 @@ struct backend_ops {
 struct backend {
     const struct backend_ops *ops;
     /*
-     * Guards and the whole of a change are atomic. Where they are not (a Cluster), the writer looks again
-     * after it wrote.
+     * Guards and the whole of a change are atomic. Where they are not (a Cluster), who makes a new campaign
+     * takes a lock.
      */
     bool atomic;
 };

@@ -5,8 +5,9 @@
 /*
  * A report is optimistic: search, decide, commit with what was seen as the condition (the revision of the
  * record that is changed; for a new campaign, the sizes of the sets that had none). When somebody else was
- * faster, all of it happens again. In a Cluster, where a change is not atomic, the writer of a new campaign
- * looks once more after it wrote; who then sees a rival withdraws and tries again after a random pause.
+ * faster, all of it happens again. In a Cluster, where no condition covers many sets, who is about to make a
+ * new campaign takes a lock named after the message's smallest key, and searches again: the same text is
+ * never stored twice, and a near-duplicate reported in the same moment only if it has another smallest key.
  */
 struct placement {
     bool allowed_only; /* allow: only allowed prototypes count as the same */
@@ -30,9 +31,9 @@ static bool beats(const struct fit *a, bool a_duplicate, const struct fit *b, bo
     return a->likeness.similarity > b->likeness.similarity;
 }
 
-/* Which of the records does the message belong to? `own` is not asked: it is the one just written. */
+/* Which of the records does the message belong to? */
 static void place(const struct store *store, const struct search *search, const struct signature_rule *rule,
-                  uint32_t own, struct placement *out)
+                  struct placement *out)
 {
     struct fit best = { 0 };
     int64_t now = store_now();
@@ -41,8 +42,7 @@ static void place(const struct store *store, const struct search *search, const 
     out->duplicate = false;
     for (unsigned i = 0; i < search->n_records; i++) {
         struct fit fit;
-        if (search->records[i].number == own ||
-            !search_fit(store, search->signatures, rule, &search->records[i], &fit) ||
+        if (!search_fit(store, search->signatures, rule, &search->records[i], &fit) ||
             store_outlived(store, fit.last, now))
             continue;
         bool duplicate = fit.near == all, match = fit.likeness.level != SIGNATURE_STRANGER;
@@ -153,6 +153,8 @@ struct job {
     const struct signature_rule *rule;
     const struct store_report *report;
     bool allow;
+    bool locked;
+    uint64_t lock, token;
     /* what became of it */
     enum store_outcome outcome;
     uint32_t number;
@@ -172,35 +174,6 @@ static bool read_back(struct job *job, GError **error)
                 "%s did not keep what was written: look at the server's memory limit and eviction policy",
                 store->name);
     return false;
-}
-
-static bool withdraw(struct job *job, const struct backend_change *made, GError **error)
-{
-    struct store *store = job->store;
-    struct backend_change change = {
-        .number = made->number,
-        .revision = campaign_revision(made->record, made->size),
-        .remove = made->add,
-        .n_remove = made->n_add,
-    };
-    return store->backend->ops->commit(store->backend, &change, 1, store->patience, error);
-}
-
-/* True in *rival_out: another process wrote the same campaign at the same time, and ours is withdrawn. */
-static bool look_for_rival(struct job *job, const struct backend_change *made, bool *rival_out,
-                           GError **error)
-{
-    struct search search;
-    struct placement placement = { .allowed_only = job->allow };
-    *rival_out = false;
-    if (job->store->backend->atomic || made->revision != 0)
-        return true;
-    if (!search_run(job->store, job->arena, job->signatures, BACKEND_READ_LAST, job->store->patience, &search,
-                    error))
-        return false;
-    place(job->store, &search, job->rule, made->number, &placement);
-    *rival_out = placement.best >= 0;
-    return !*rival_out || withdraw(job, made, error);
 }
 
 static void count_report(struct job *job, struct campaign *campaign, int64_t now)
@@ -261,6 +234,28 @@ static bool is_out_of_reach(const struct job *job, const struct backend_change *
     return true;
 }
 
+/* True when the lock is needed and not held yet: whatever comes of it, the next attempt searches again. */
+static bool takes_lock(struct job *job, const struct search *search, GError **error)
+{
+    struct backend *backend = job->store->backend;
+    if (backend->atomic || job->locked)
+        return false;
+    job->lock = UINT64_MAX;
+    for (unsigned i = 0; i < search->n_keys; i++)
+        job->lock = MIN(job->lock, (uint64_t)search->keys[i].bucket << 32 | search->keys[i].tag);
+    job->token = (uint64_t)g_random_int() << 32 | g_random_int();
+    backend->ops->lock(backend, job->lock, job->token, job->store->patience, &job->locked, error);
+    return true;
+}
+
+static void release_lock(struct job *job)
+{
+    struct backend *backend = job->store->backend;
+    if (job->locked)
+        backend->ops->unlock(backend, job->lock, job->token, job->store->patience);
+    job->locked = false;
+}
+
 /* One attempt. *done_out is false when somebody else was faster. */
 static bool attempt(struct job *job, bool *done_out, GError **error)
 {
@@ -271,15 +266,19 @@ static bool attempt(struct job *job, bool *done_out, GError **error)
     *done_out = true;
     if (!search_run(store, job->arena, job->signatures, BACKEND_READ_LAST, store->patience, &search, error))
         return false;
-    place(store, &search, job->rule, 0, &placement);
+    place(store, &search, job->rule, &placement);
     if (!job->allow && placement.refusing >= 0) {
         job->outcome = STORE_REFUSED;
         job->number = search.records[placement.refusing].number;
         return true;
     }
-    if (!update_campaign(job, &search, &placement, campaign)) {
+    GError *failure = NULL;
+    if ((placement.best < 0 && takes_lock(job, &search, &failure)) ||
+        !update_campaign(job, &search, &placement, campaign)) {
         *done_out = false;
-        return true;
+        if (failure)
+            g_propagate_error(error, failure);
+        return !failure;
     }
     struct backend_change change = {
         .number = job->number,
@@ -292,20 +291,18 @@ static bool attempt(struct job *job, bool *done_out, GError **error)
     change.record = campaign_encode(job->arena, campaign, &change.size);
     change.n_add = missing_members(store, job->arena, &search, job->number, campaign, &add);
     change.add = add;
-    bool rival = false;
     if (is_out_of_reach(job, &change, error) ||
-        !store->backend->ops->commit(store->backend, &change, 1, store->patience, error) ||
-        (change.done && (!look_for_rival(job, &change, &rival, error) || (!rival && !read_back(job, error)))))
+        !store->backend->ops->commit(store->backend, &change, 1, store->patience, error))
         return false;
-    *done_out = change.done && !rival;
-    return true;
+    *done_out = change.done;
+    return !change.done || read_back(job, error);
 }
 
 static bool is_storable(const struct store *store, const struct signature_set *signatures, GError **error)
 {
     if (signatures->n == 0) {
         g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT,
-                    "the message has too few words to be recognised");
+                    "the message has too few words to be recognised: nothing was stored");
         return false;
     }
     for (unsigned i = 0; i < signatures->n; i++)
@@ -324,11 +321,12 @@ static bool run(struct job *job, uint64_t *campaign_out, GError **error)
     bool done = false;
     job->arena = arena_new();
     for (unsigned i = 0; ok && !done && i < STORE_ATTEMPTS; i++) {
-        if (i > 0)
+        if (i > 0 && !job->locked)
             store_stand_back(i);
         arena_reset(job->arena);
         ok = attempt(job, &done, error);
     }
+    release_lock(job);
     arena_free(&job->arena);
     if (ok && !done)
         g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE,

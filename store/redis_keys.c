@@ -1,0 +1,143 @@
+#include "store/redis_keys.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/backend.h"
+
+/* So many records share a hash when there is one campaign a bucket, as with 20 lexicons and 20 members. */
+#define RECORDS_BITS 6
+
+void redis_names_init(struct redis_names *names, uint64_t lexicon, unsigned bucket_bits)
+{
+    names->n_prefix =
+        (size_t)g_snprintf(names->prefix, sizeof names->prefix, "rf:%016" G_GINT64_MODIFIER "x:", lexicon);
+    names->part_bits = bucket_bits > RECORDS_BITS ? bucket_bits - RECORDS_BITS : 0;
+}
+
+static char *put_hex(char *at, uint32_t value)
+{
+    char digits[8];
+    unsigned n = 0;
+    do
+        digits[n++] = "0123456789abcdef"[value & 15];
+    while (value >>= 4);
+    while (n > 0)
+        *at++ = digits[--n];
+    *at = '\0';
+    return at;
+}
+
+static const char *make_key(const struct redis_names *names, struct arena *arena, char kind, uint32_t value)
+{
+    char *key = arena_alloc(arena, names->n_prefix + 10), *at = key + names->n_prefix;
+    memcpy(key, names->prefix, names->n_prefix);
+    if (kind)
+        *at++ = kind;
+    put_hex(at, value);
+    return key;
+}
+
+const char *redis_set_key(const struct redis_names *names, struct arena *arena, uint32_t bucket)
+{
+    return make_key(names, arena, bucket & BACKEND_TABLES ? 't' : 0, bucket & ~BACKEND_TABLES);
+}
+
+const char *redis_part_key(const struct redis_names *names, struct arena *arena, uint32_t part)
+{
+    return make_key(names, arena, 'r', part);
+}
+
+static uint32_t low_mask(const struct redis_names *names)
+{
+    return names->part_bits ? UINT32_MAX >> names->part_bits : UINT32_MAX;
+}
+
+const char *redis_record_key(const struct redis_names *names, struct arena *arena, uint32_t number)
+{
+    return redis_part_key(names, arena, names->part_bits ? number >> (32 - names->part_bits) : 0);
+}
+
+const char *redis_record_field(const struct redis_names *names, struct arena *arena, uint32_t number)
+{
+    char *field = arena_alloc(arena, 10);
+    put_hex(field, number & low_mask(names));
+    return field;
+}
+
+bool redis_record_number(const struct redis_names *names, uint32_t part, const char *field,
+                         uint32_t *number_out)
+{
+    char *end;
+    guint64 low = g_ascii_strtoull(field, &end, 16);
+    *number_out = (uint32_t)low | (names->part_bits ? part << (32 - names->part_bits) : 0);
+    return *field && *end == '\0' && low <= low_mask(names);
+}
+
+void redis_batch_init(struct redis_batch *batch, struct arena *arena)
+{
+    batch->arena = arena;
+    batch->commands = g_array_new(FALSE, FALSE, sizeof(struct link_command));
+    batch->words = g_ptr_array_new();
+    batch->lengths = g_array_new(FALSE, FALSE, sizeof(size_t));
+}
+
+void redis_batch_clear(struct redis_batch *batch)
+{
+    g_array_unref(batch->commands);
+    g_ptr_array_unref(batch->words);
+    g_array_unref(batch->lengths);
+}
+
+void redis_bytes(struct redis_batch *batch, const void *bytes, size_t n)
+{
+    g_ptr_array_add(batch->words, (gpointer)bytes);
+    g_array_append_val(batch->lengths, n);
+}
+
+void redis_word(struct redis_batch *batch, const char *text)
+{
+    redis_bytes(batch, text, strlen(text));
+}
+
+void redis_number(struct redis_batch *batch, uint64_t number)
+{
+    char digits[20], *at = digits + sizeof digits;
+    do
+        *--at = (char)('0' + number % 10);
+    while (number /= 10);
+    size_t n = (size_t)(digits + sizeof digits - at);
+    redis_bytes(batch, memcpy(arena_alloc(batch->arena, n), at, n), n);
+}
+
+void redis_end(struct redis_batch *batch, const char *key)
+{
+    guint n = batch->words->len;
+    struct link_command command = {
+        .argc = (int)n,
+        .argv =
+            memcpy(arena_alloc(batch->arena, n * sizeof(char *)), batch->words->pdata, n * sizeof(char *)),
+        .argvlen =
+            memcpy(arena_alloc(batch->arena, n * sizeof(size_t)), batch->lengths->data, n * sizeof(size_t)),
+        .key = key,
+        .key_length = key ? strlen(key) : 0,
+    };
+    g_array_append_val(batch->commands, command);
+    g_ptr_array_set_size(batch->words, 0);
+    g_array_set_size(batch->lengths, 0);
+}
+
+void redis_command(struct redis_batch *batch, ...)
+{
+    va_list words;
+    const char *key = NULL;
+    va_start(words, batch);
+    for (const char *word; (word = va_arg(words, const char *));) {
+        if (batch->words->len == 1)
+            key = word;
+        redis_word(batch, word);
+    }
+    va_end(words);
+    redis_end(batch, key);
+}
