@@ -2,9 +2,27 @@
  * The tokeniser: text -> distinct terms. There is one, and every program uses it; MESSAGE_TOKENISER is
  * its version.
  *
- * A term is a run of letters and digits of at least 4 characters with at most one digit (Kołcz 2004);
- * character n-grams in scripts without spaces. Case, width, accents, zero-width characters, look-alike
- * letters, digits that stand for letters and s p a c e d letters fold away first.
+ * A term is a run of letters and digits with at most one digit (Kołcz 2004), 4 to 64 characters long. Where a
+ * character says more than a Latin letter does, fewer are enough:
+ *
+ *      alphabets, Indic scripts       4    vowel signs count as characters
+ *      Arabic, Hebrew, Ethiopic       3    short vowels are not written; a character is a syllable
+ *      Hangul                         2    syllables, written with spaces
+ *      Chinese, Japanese              each 2 ideographs, and each 3 characters where kana is among them
+ *      Thai, Lao, Khmer, Myanmar      each 4 characters
+ *
+ * N-grams rather than ICU's dictionary of words, which changes with its version: the same mail gives the same
+ * terms on every machine. With these lengths, strangers' texts in Chinese and Japanese resemble each other as
+ * little as in German.
+ *
+ * First, what only hides a word folds away:
+ *
+ *      case, width, accents           ＣＡＦÉ -> cafe      also harakat, niqqud, and letters in circles or boxes
+ *      nothing to see                 via<soft hyphen>gra -> viagra
+ *      look-alikes                    pаypal with a Cyrillic а -> paypal; a word of one script stays as it is
+ *      digits                         v1agra -> viagra, 0rder -> order; not at the end: windows8
+ *      symbols between letters        ca$h -> cash, v!agra, vi@gra; not in joe@example.org, nor in Great!Now
+ *      s p a c e d   l e t t e r s    4 or more, with the same single separator: space . - _ *
  */
 #ifndef MESSAGE_TOKENS_H
 #define MESSAGE_TOKENS_H

@@ -179,7 +179,7 @@ static void messages_across_windows_come_out_whole(void **state)
 static void a_from_line_is_found_wherever_the_window_ends(void **state)
 {
     for (int shift = 0; shift < 64; shift++) {
-        int length = 256 * 1024 - 60 + shift - (int)strlen(FROM);
+        int length = 64 * 1024 - 60 + shift - (int)strlen(FROM); /* the first read is of 64 kB */
         g_autofree char *body = g_strnfill((gsize)length, 'x'),
                         *box = g_strconcat(FROM, body, "\n\n", FROM, "A: 2\n", NULL);
         write_text("edge", box);
