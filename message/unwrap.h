@@ -7,6 +7,7 @@
  *   inline     the text below the block of From:, Sent:, To:, Subject: lines that mail programs write above
  *              what they forward; the cover note above it is not used
  *
+ * Wrappers are opened to a few levels, so that the user's forward inside a help desk's envelope is found.
  * A bounce (multipart/report of another type) is not a wrapper: the message that it returns was ours. When
  * something looks like a forward but the inner message is not clearly there, it is doubtful, and callers
  * should use none of it: a cover note in the store would match innocent mail.
@@ -24,6 +25,7 @@ enum message_wrapping {
     MESSAGE_ATTACHED,
     MESSAGE_FEEDBACK,
     MESSAGE_INLINE,
+    MESSAGE_QUOTED,   /* an inline block but no other sign of a forward: a reply, or a changed subject */
     MESSAGE_DOUBTFUL, /* looks like a forward; nothing to use */
 };
 
@@ -35,7 +37,7 @@ struct message_inner {
 };
 
 struct message_unwrapped {
-    enum message_wrapping wrapping;
+    enum message_wrapping wrapping; /* the outermost */
     unsigned n; /* 0: nothing inside that can be used */
     const struct message_inner *v;
 };
