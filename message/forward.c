@@ -10,52 +10,125 @@ static const struct {
     enum role role;
     const char *names;
 } roles[] = {
-    { ROLE_FROM, "|from|von|de|da|van|fra|från|lähettäjä|od|от|от кого|kimden|gönderen|差出人|发件人|寄件者|寄件人|보낸 사람|보낸사람|من|"
-                 "expéditeur|remitente|mittente|afzender|nadawca|odesílatel|feladó|de la|expeditor|από|від|від кого|avsender|afsender|"
+    { ROLE_FROM, "|from|von|de|da|van|fra|från|lähettäjä|od|от|от "
+                 "кого|kimden|gönderen|差出人|发件人|寄件者|寄件人|보낸 사람|보낸사람|من|"
+                 "expéditeur|remitente|mittente|afzender|nadawca|odesílatel|feladó|de "
+                 "la|expeditor|από|від|від кого|avsender|afsender|"
                  "remetente|absender|pošiljatelj|отправитель|người gửi|từ|จาก|מאת|" },
-    { ROLE_DATE, "|sent|date|gesendet|datum|envoyé|envoyé le|enviado|enviado el|enviada em|enviado em|fecha|inviato|data|data e hora|"
-                 "verzonden|sendt|dato|skickat|lähetetty|päivämäärä|päiväys|wysłano|wysłane|odesláno|отправлено|дата|tarih|gönderildi|"
-                 "gönderme tarihi|gönderilme tarihi|送信日時|日付|日時|发送时间|发送日期|日期|时间|寄件日期|傳送日期|보낸 날짜|날짜|التاريخ|تاريخ|تم الإرسال|"
+    { ROLE_DATE, "|sent|date|gesendet|datum|envoyé|envoyé le|enviado|enviado el|enviada em|enviado "
+                 "em|fecha|inviato|data|data e hora|"
+                 "verzonden|sendt|dato|skickat|lähetetty|päivämäärä|päiväys|wysłano|wysłane|odesláno|"
+                 "отправлено|дата|tarih|gönderildi|"
+                 "gönderme tarihi|gönderilme "
+                 "tarihi|送信日時|日付|日時|发送时间|发送日期|日期|时间|寄件日期|傳送日期|보낸 "
+                 "날짜|날짜|التاريخ|تاريخ|تم الإرسال|"
                  "küldve|dátum|trimis|ημερομηνία|στάλθηκε|надіслано|poslano|ngày|đã gửi|วันที่|ส่ง|תאריך|נשלח|" },
-    { ROLE_TO, "|to|an|à|a|para|aan|til|till|vastaanottaja|do|komu|кому|kime|alıcı|宛先|收件人|收件者|받는 사람|받는사람|إلى|címzett|către|"
+    { ROLE_TO, "|to|an|à|a|pour|para|aan|til|till|vastaanottaja|do|komu|кому|kime|alıcı|宛先|收件人|收件者|"
+               "받는 사람|받는사람|إلى|címzett|către|"
                "προς|destinataire|destinatario|destinatário|ontvanger|za|đến|tới|ถึง|אל|" },
-    { ROLE_SUBJECT, "|subject|betreff|objet|asunto|oggetto|onderwerp|emne|ämne|aihe|temat|předmět|predmet|тема|konu|件名|主题|主題|主旨|제목|"
+    { ROLE_SUBJECT, "|subject|betreff|objet|sujet|asunto|oggetto|onderwerp|emne|ämne|aihe|temat|předmět|"
+                    "predmet|тема|konu|件名|主题|主題|主旨|제목|"
                     "الموضوع|tárgy|subiect|θέμα|assunto|zadeva|chủ đề|เรื่อง|נושא|" },
-    { ROLE_OTHER, "|cc|bcc|kopie|copie|copia|cópia|kopia|kopi|копия|копія|reply-to|antwort an|répondre à|抄送|副本|참조|importance|priority|"
+    { ROLE_OTHER, "|cc|bcc|kopie|copie|copia|cópia|kopia|kopi|копия|копія|reply-to|antwort an|répondre "
+                  "à|抄送|副本|참조|importance|priority|"
                   "wichtigkeit|priorität|bilgi|organization|message-id|" },
 };
 
 /* What a line above a forward says, and how a subject begins. */
 static const char *const marker_words[] = {
-    "forwarded message", "forwarded by", "forwarded mail", "begin forwarded", "original message", "weitergeleitete nachricht",
-    "weitergeleitete e-mail", "anfang der weitergeleiteten", "ursprüngliche nachricht", "originalnachricht", "message transféré",
-    "message transmis", "message d'origine", "début du message", "mensaje reenviado", "mensaje original", "inicio del mensaje",
-    "messaggio inoltrato", "messaggio originale", "inizio messaggio", "doorgestuurd bericht", "oorspronkelijk bericht",
-    "begin doorgestuurd", "mensagem encaminhada", "mensagem original", "início da mensagem", "videresendt", "videresendte",
-    "vidarebefordrat", "vidarebefordrade", "edelleenlähetetty", "wiadomość przekazana", "przekazana wiadomość",
-    "oryginalna wiadomość", "přeposlaná zpráva", "původní zpráva", "пересылаемое сообщение", "пересланное сообщение",
-    "переадресованное сообщение", "исходное сообщение", "начало переадресованного", "iletilen mesaj", "iletilmiş ileti",
-    "orijinal mesaj", "転送メッセージ", "転送された", "转发的邮件", "转发邮件", "原始邮件", "轉寄郵件", "轉寄的", "전달된 메시지", "원본 메시지",
-    "رسالة معاد توجيهها", "továbbított üzenet", "mesaj redirecționat", "προωθημένο μήνυμα", "переслане повідомлення",
+    "forwarded message",
+    "forwarded by",
+    "forwarded mail",
+    "begin forwarded",
+    "original message",
+    "weitergeleitete nachricht",
+    "weitergeleitete e-mail",
+    "anfang der weitergeleiteten",
+    "ursprüngliche nachricht",
+    "originalnachricht",
+    "message transféré",
+    "message transmis",
+    "message d'origine",
+    "début du message",
+    "mensaje reenviado",
+    "mensaje original",
+    "inicio del mensaje",
+    "messaggio inoltrato",
+    "messaggio originale",
+    "inizio messaggio",
+    "doorgestuurd bericht",
+    "oorspronkelijk bericht",
+    "begin doorgestuurd",
+    "mensagem encaminhada",
+    "mensagem original",
+    "início da mensagem",
+    "videresendt",
+    "videresendte",
+    "vidarebefordrat",
+    "vidarebefordrade",
+    "edelleenlähetetty",
+    "wiadomość przekazana",
+    "przekazana wiadomość",
+    "oryginalna wiadomość",
+    "přeposlaná zpráva",
+    "původní zpráva",
+    "пересылаемое сообщение",
+    "пересланное сообщение",
+    "переадресованное сообщение",
+    "исходное сообщение",
+    "начало переадресованного",
+    "iletilen mesaj",
+    "iletilmiş ileti",
+    "orijinal mesaj",
+    "転送メッセージ",
+    "転送された",
+    "转发的邮件",
+    "转发邮件",
+    "原始邮件",
+    "轉寄郵件",
+    "轉寄的",
+    "전달된 메시지",
+    "원본 메시지",
+    "رسالة معاد توجيهها",
+    "továbbított üzenet",
+    "mesaj redirecționat",
+    "προωθημένο μήνυμα",
+    "переслане повідомлення",
 };
 static const char *const reply_words[] = {
-    "original message",     "ursprüngliche nachricht", "originalnachricht",  "message d'origine", "mensaje original",
-    "messaggio originale",  "oorspronkelijk bericht",  "mensagem original",  "oryginalna wiadomość", "původní zpráva",
-    "исходное сообщение",   "orijinal mesaj",          "原始邮件",           "원본 메시지",
+    "original message",
+    "ursprüngliche nachricht",
+    "originalnachricht",
+    "message d'origine",
+    "mensaje original",
+    "messaggio originale",
+    "oorspronkelijk bericht",
+    "mensagem original",
+    "oryginalna wiadomość",
+    "původní zpráva",
+    "исходное сообщение",
+    "orijinal mesaj",
+    "原始邮件",
+    "원본 메시지",
 };
 static const char *const subject_prefixes[] = {
-    "fwd", "fw", "wg", "tr", "rv", "i", "enc", "doorst", "vs", "vb", "vl", "pd", "fs", "пересл", "ilt", "转发", "轉寄", "转寄", "전달",
+    "fwd", "fw", "wg", "tr",     "rv",  "i",    "enc",  "doorst", "vs",   "vb",
+    "vl",  "pd", "fs", "пересл", "ilt", "转发", "轉寄", "转寄",   "전달",
 };
 
-#define LINE_MAX_BYTES  2000 /* a header line in a block is shorter */
-#define MARKER_MAX      120
-#define GAP_WORDS       30  /* a cover note between two blocks is shorter than a mail */
+#define LINE_MAX_BYTES 2000 /* a header line in a block is shorter */
+#define BLOCK_LINES    60   /* recipients may take many */
+#define MARKER_MAX     120
+#define GAP_WORDS      30 /* a cover note between two blocks is shorter than a mail */
 
 /* One line: what stands before it ("> "), and the rest. */
 struct line {
     const char *text;
     size_t n;
-    unsigned quote; /* number of > before it */
+    unsigned quote;    /* number of > before it */
+    unsigned roles;    /* enum role: it is a header line */
+    const char *value; /* of the header */
+    size_t value_n;
 };
 
 struct lines {
@@ -65,7 +138,7 @@ struct lines {
 
 static struct line read_line_at(const char *at, size_t n)
 {
-    struct line line = { at, n, 0 };
+    struct line line = { .text = at, .n = n };
     while (line.n > 0 && (line.text[line.n - 1] == '\r' || line.text[line.n - 1] == ' '))
         line.n--;
     for (;;) {
@@ -83,21 +156,6 @@ static struct line read_line_at(const char *at, size_t n)
         line.n--;
     }
     return line;
-}
-
-static struct lines split(struct arena *arena, const char *text, size_t n)
-{
-    size_t count = 1;
-    for (size_t i = 0; i < n; i++)
-        count += text[i] == '\n';
-    struct lines lines = { ARENA_ARRAY(arena, struct line, count), 0 };
-    for (size_t at = 0; at < n;) {
-        const char *end = memchr(text + at, '\n', n - at);
-        size_t length = end ? (size_t)(end - text) - at : n - at;
-        lines.v[lines.n++] = read_line_at(text + at, length);
-        at += length + 1;
-    }
-    return lines;
 }
 
 static bool blank(const struct line *line)
@@ -157,6 +215,23 @@ static unsigned roles_of(const struct line *line, const char **value_out, size_t
     return found;
 }
 
+static struct lines split(struct arena *arena, const char *text, size_t n)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < n; i++)
+        count += text[i] == '\n';
+    struct lines lines = { ARENA_ARRAY(arena, struct line, count), 0 };
+    for (size_t at = 0; at < n;) {
+        const char *end = memchr(text + at, '\n', n - at);
+        size_t length = end ? (size_t)(end - text) - at : n - at;
+        struct line *line = &lines.v[lines.n++];
+        *line = read_line_at(text + at, length);
+        line->roles = roles_of(line, &line->value, &line->value_n);
+        at += length + 1;
+    }
+    return lines;
+}
+
 struct block {
     size_t first, end; /* lines */
     const char *subject;
@@ -164,49 +239,46 @@ struct block {
     unsigned roles;
 };
 
-/* A header line, or what continues one: recipients run over several lines. */
-static bool take_line(struct block *block, const struct line *line, unsigned *blanks)
+static unsigned kinds(unsigned found)
 {
-    const char *value = NULL;
-    size_t n = 0;
-    unsigned found = roles_of(line, &value, &n);
-    if (found) {
-        if ((found & ROLE_SUBJECT) && !(block->roles & ROLE_SUBJECT)) {
-            block->subject = value;
-            block->subject_n = n;
-        }
-        block->roles |= found;
-        *blanks = 0;
-        return true;
+    return (unsigned)__builtin_popcount(found & (ROLE_FROM | ROLE_DATE | ROLE_TO | ROLE_SUBJECT));
+}
+
+static bool take_header(struct block *block, const struct line *line)
+{
+    if ((line->roles & ROLE_SUBJECT) && !(block->roles & ROLE_SUBJECT)) {
+        block->subject = line->value;
+        block->subject_n = line->value_n;
     }
-    return false;
+    block->roles |= line->roles;
+    return line->roles != ROLE_NONE;
+}
+
+/* Is the line behind a blank one a header of a kind that the block has not had? */
+static bool goes_on(const struct lines *lines, size_t at, const struct block *block)
+{
+    return at + 1 < lines->n && (lines->v[at + 1].roles & ~block->roles) != 0;
 }
 
 /*
  * The block that begins at a line: at least three kinds of header lines, the sender's and the subject's or
- * the date's among them. Programs that turn HTML into text put a blank line between them.
+ * the date's among them. Long lists of recipients run over several lines; programs that turn HTML into
+ * text put a blank line between the headers.
  */
 static bool block_at(const struct lines *lines, size_t first, struct block *out)
 {
-    *out = (struct block){ .first = first, .subject = "" };
-    unsigned blanks = 0, others = 0;
-    size_t at = first, end = first;
-    for (; at < lines->n && lines->v[at].quote == lines->v[first].quote; at++) {
-        if (take_line(out, &lines->v[at], &blanks)) {
-            end = at + 1;
-            others = 0;
-        } else if (blank(&lines->v[at])) {
-            if (++blanks > 1 || g_bit_storage(out->roles & 15) >= 4 || end < at)
-                break;
-            if (__builtin_popcount(out->roles & 15) >= 3 && (out->roles & (ROLE_TO | ROLE_SUBJECT)) == 12)
-                break;
-        } else if (at == first || ++others > 4 || blanks) {
-            break; /* not a continuation */
+    *out = (struct block) { .first = first, .end = first, .subject = "" };
+    unsigned continued = 0;
+    size_t last = MIN(lines->n, first + BLOCK_LINES);
+    for (size_t at = first; at < last && lines->v[at].quote == lines->v[first].quote; at++) {
+        if (take_header(out, &lines->v[at])) {
+            out->end = at + 1;
+            continued = 0;
+        } else if (at == first || (blank(&lines->v[at]) ? !goes_on(lines, at, out) : ++continued > 4)) {
+            break;
         }
     }
-    out->end = end;
-    unsigned kinds = (unsigned)__builtin_popcount(out->roles & 15);
-    return kinds >= 3 && (out->roles & ROLE_FROM) && (out->roles & (ROLE_SUBJECT | ROLE_DATE));
+    return kinds(out->roles) >= 3 && (out->roles & ROLE_FROM) && (out->roles & (ROLE_SUBJECT | ROLE_DATE));
 }
 
 /* --- signs of a forward ------------------------------------------------------------------------- */
@@ -228,7 +300,8 @@ static enum marker marker_of(const struct line *line)
         return MARKER_NONE;
     g_autofree char *folded = g_utf8_strdown(line->text, (gssize)line->n);
     bool framed = g_str_has_prefix(g_strchug(folded), "--") || g_str_has_prefix(folded, "==") ||
-                  g_str_has_prefix(folded, "__") || g_str_has_suffix(folded, ":") || g_str_has_suffix(folded, "：");
+                  g_str_has_prefix(folded, "__") || g_str_has_suffix(folded, ":") ||
+                  g_str_has_suffix(folded, "：");
     if (!framed || !has_any(folded, marker_words, G_N_ELEMENTS(marker_words)))
         return MARKER_NONE;
     return has_any(folded, reply_words, G_N_ELEMENTS(reply_words)) ? MARKER_REPLY : MARKER_FORWARD;
@@ -295,7 +368,8 @@ static bool find_block(const struct lines *lines, struct block *out)
 }
 
 /* The lines behind the block, without as many quote marks as the block has. */
-static void take_text(struct arena *arena, const struct lines *lines, const struct block *block, struct forward *out)
+static void take_text(struct arena *arena, const struct lines *lines, const struct block *block,
+                      struct forward *out)
 {
     unsigned quote = lines->v[block->first].quote;
     size_t room = 1;
@@ -324,11 +398,9 @@ static void take_text(struct arena *arena, const struct lines *lines, const stru
 static bool looks_quoted(const struct lines *lines)
 {
     unsigned quoted = 0, headers = 0;
-    const char *value;
-    size_t n;
     for (size_t i = 0; i < lines->n; i++) {
         quoted += lines->v[i].quote > 0 && !blank(&lines->v[i]);
-        headers += (roles_of(&lines->v[i], &value, &n) & (ROLE_FROM | ROLE_SUBJECT)) != 0;
+        headers += (lines->v[i].roles & (ROLE_FROM | ROLE_SUBJECT)) != 0;
         if (marker_of(&lines->v[i]) != MARKER_NONE)
             return true;
     }
@@ -347,7 +419,7 @@ struct forward forward_find(struct arena *arena, const char *subject, const char
 {
     struct forward forward = { .kind = FORWARD_NONE, .subject = "", .text = "" };
     struct lines lines = split(arena, text, n);
-    struct block block;
+    struct block block = { 0 };
     bool said = subject_forwards(subject);
     if (find_block(&lines, &block)) {
         bool clear = said || marker_above(&lines, block.first) == MARKER_FORWARD;

@@ -52,7 +52,8 @@ static const char *parameter(GMimeObject *object, const char *name)
 static struct message_inner bytes_of(struct unwrap *unwrap, GMimeStream *stream)
 {
     GByteArray *bytes = g_mime_stream_mem_get_byte_array(GMIME_STREAM_MEM(stream));
-    return (struct message_inner){ arena_strndup(unwrap->arena, (const char *)bytes->data, bytes->len), bytes->len };
+    return (struct message_inner) { arena_strndup(unwrap->arena, (const char *)bytes->data, bytes->len),
+                                    bytes->len };
 }
 
 /* The content of a leaf, decoded. */
@@ -212,30 +213,32 @@ static struct message_inner text_of(struct unwrap *unwrap, GMimeObject *object, 
     const char *utf8 = charset_to_utf8(unwrap->arena, parameter(object, "charset"), raw.bytes,
                                        MIN(raw.n, unwrap->limits->text_bytes), &n);
     if (!html)
-        return (struct message_inner){ utf8, n };
+        return (struct message_inner) { utf8, n };
     struct text text;
     g_autoptr(GString) links = g_string_new("\n");
     text_init(&text, unwrap->arena, unwrap->limits->text_bytes);
-    html_append(&text, utf8, n, &(struct html_links){ add_link, links });
+    html_append(&text, utf8, n, &(struct html_links) { add_link, links });
     text_end_line(&text);
     text_append(&text, links->str, links->len);
-    return (struct message_inner){ text.v, text.n };
+    return (struct message_inner) { text.v, text.n };
 }
 
 /* A message made of the inner text; its subject is the one of the block. */
 static struct message_inner build(struct unwrap *unwrap, const struct forward *forward)
 {
-    g_autofree char *word = g_base64_encode((const guchar *)forward->subject, MIN(strlen(forward->subject), 900));
+    g_autofree char *word =
+        g_base64_encode((const guchar *)forward->subject, MIN(strlen(forward->subject), 900));
     g_autoptr(GString) message = g_string_new(NULL);
     g_string_printf(message,
                     "Subject: =?utf-8?b?%s?=\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\n"
                     "Content-Transfer-Encoding: 8bit\n\n",
                     word);
     g_string_append_len(message, forward->text, (gssize)forward->n);
-    return (struct message_inner){ arena_strndup(unwrap->arena, message->str, message->len), message->len };
+    return (struct message_inner) { arena_strndup(unwrap->arena, message->str, message->len), message->len };
 }
 
-static enum message_wrapping unwrap_inline(struct unwrap *unwrap, GMimeObject *root, const struct guarded *guarded)
+static enum message_wrapping unwrap_inline(struct unwrap *unwrap, GMimeObject *root,
+                                           const struct guarded *guarded)
 {
     static const enum message_wrapping wrappings[] = {
         [FORWARD_NONE] = MESSAGE_PLAIN,
@@ -250,8 +253,8 @@ static enum message_wrapping unwrap_inline(struct unwrap *unwrap, GMimeObject *r
     size_t n;
     const char *raw = subject_decode(unwrap->arena, guarded->subject, guarded->subject_n, &n);
     const char *subject = arena_strndup(unwrap->arena, raw, n);
-    struct message_inner text = readable.plain ? text_of(unwrap, readable.plain, false)
-                                               : text_of(unwrap, readable.html, true);
+    struct message_inner text =
+        readable.plain ? text_of(unwrap, readable.plain, false) : text_of(unwrap, readable.html, true);
     struct forward forward = forward_find(unwrap->arena, subject, text.bytes, text.n);
     if (forward.kind == FORWARD_CLEAR || forward.kind == FORWARD_QUOTED)
         keep(unwrap, build(unwrap, &forward));
@@ -285,7 +288,8 @@ static bool open_inner(struct unwrap *unwrap, guint i)
     deeper.found = g_array_new(FALSE, FALSE, sizeof(struct message_inner));
     enum message_wrapping wrapping = unwrap_once(&deeper, inner.bytes, inner.n);
     bool sure = wrapping == MESSAGE_ATTACHED || wrapping == MESSAGE_FEEDBACK || wrapping == MESSAGE_INLINE;
-    bool opened = sure && deeper.found->len > 0 && unwrap->found->len + deeper.found->len <= MESSAGE_UNWRAP_MAX;
+    bool opened =
+        sure && deeper.found->len > 0 && unwrap->found->len + deeper.found->len <= MESSAGE_UNWRAP_MAX;
     if (opened) {
         g_array_remove_index(unwrap->found, i);
         g_array_insert_vals(unwrap->found, i, deeper.found->data, deeper.found->len);

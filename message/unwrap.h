@@ -3,8 +3,8 @@
  *
  *   attached   message/rfc822 (or message/global) parts, one or several: "forward as attachment", a mailing
  *              list's or a help desk's envelope, a digest
- *   feedback   an ARF report (RFC 5965): its third part. Only text/rfc822-headers there: no body, nothing to use
- *   inline     the text below the block of From:, Sent:, To:, Subject: lines that mail programs write above
+ *   feedback   an ARF report (RFC 5965): its third part. Only text/rfc822-headers there: no body, nothing to
+ * use inline     the text below the block of From:, Sent:, To:, Subject: lines that mail programs write above
  *              what they forward; the cover note above it is not used
  *
  * Wrappers are opened to a few levels, so that the user's forward inside a help desk's envelope is found.
@@ -21,7 +21,7 @@
 #include "message/message.h"
 
 enum message_wrapping {
-    MESSAGE_PLAIN,    /* no wrapper: the message itself */
+    MESSAGE_PLAIN, /* no wrapper: the message itself */
     MESSAGE_ATTACHED,
     MESSAGE_FEEDBACK,
     MESSAGE_INLINE,
@@ -38,7 +38,7 @@ struct message_inner {
 
 struct message_unwrapped {
     enum message_wrapping wrapping; /* the outermost */
-    unsigned n; /* 0: nothing inside that can be used */
+    unsigned n;                     /* 0: nothing inside that can be used */
     const struct message_inner *v;
 };
 

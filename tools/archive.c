@@ -16,7 +16,8 @@
 
 static bool cannot(const char *what, const char *path, GError **error)
 {
-    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_OUTPUT, "cannot %s %s: %s", what, path, g_strerror(errno));
+    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_OUTPUT, "cannot %s %s: %s", what, path,
+                g_strerror(errno));
     return false;
 }
 
@@ -64,11 +65,12 @@ static bool keep_about(const char *folder, const struct store_report *details, G
     return ok;
 }
 
-bool archive_keep(const char *dir, uint64_t campaign, const void *bytes, size_t n, const struct store_report *details,
-                  GError **error)
+bool archive_keep(const char *dir, uint64_t campaign, const void *bytes, size_t n,
+                  const struct store_report *details, GError **error)
 {
     g_autofree char *folder = folder_of(dir, campaign);
-    g_autofree char *path = g_strdup_printf("%s/%016" G_GINT64_MODIFIER "x.eml", folder, hash_bytes(bytes, n, 0));
+    g_autofree char *path =
+        g_strdup_printf("%s/%016" G_GINT64_MODIFIER "x.eml", folder, hash_bytes(bytes, n, 0));
     if (!make_folder(folder, error) || !keep_about(folder, details, error))
         return false;
     return g_file_test(path, G_FILE_TEST_EXISTS) || write_file(path, bytes, n, error);
@@ -85,7 +87,8 @@ GArray *archive_campaigns(const char *dir, GError **error)
     GError *wrong = NULL;
     GDir *folder = g_dir_open(dir, 0, &wrong);
     if (!folder) {
-        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT, "cannot read the archive %s: %s", dir, wrong->message);
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT, "cannot read the archive %s: %s", dir,
+                    wrong->message);
         g_error_free(wrong);
         return NULL;
     }
@@ -135,10 +138,11 @@ static void copy_name(char out[STORE_NAME_MAX], const char *text)
 
 void archive_about(const char *dir, uint64_t campaign, struct store_campaign *out)
 {
-    g_autofree char *folder = folder_of(dir, campaign), *path = g_build_filename(folder, ABOUT, NULL), *text = NULL;
+    g_autofree char *folder = folder_of(dir, campaign), *path = g_build_filename(folder, ABOUT, NULL),
+                    *text = NULL;
     gsize n = 0;
     struct arena *arena = arena_new();
-    *out = (struct store_campaign){ .id = campaign, .state = STORE_ACTIVE, .reports = 1, .reporters = 1 };
+    *out = (struct store_campaign) { .id = campaign, .state = STORE_ACTIVE, .reports = 1, .reporters = 1 };
     const struct json_value *about =
         g_file_get_contents(path, &text, &n, NULL) ? json_read(arena, text, n, NULL) : NULL;
     copy_name(out->label, json_member_text(about, "label"));

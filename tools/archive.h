@@ -19,8 +19,8 @@
 bool archive_prepare(const char *dir, GError **error);
 
 /* Keeps a prototype: under a temporary name first, so that there is never half of one. Twice is once. */
-bool archive_keep(const char *dir, uint64_t campaign, const void *bytes, size_t n, const struct store_report *details,
-                  GError **error);
+bool archive_keep(const char *dir, uint64_t campaign, const void *bytes, size_t n,
+                  const struct store_report *details, GError **error);
 
 /* The campaigns in it, sorted; an array of uint64_t. */
 GArray *archive_campaigns(const char *dir, GError **error);

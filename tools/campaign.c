@@ -152,11 +152,13 @@ static bool collect_row(const struct store_campaign *campaign, void *user)
 bool campaign_list_read(struct store *store, const struct campaign_filter *filter, struct campaign_list *out,
                         GError **error)
 {
-    *out = (struct campaign_list){
+    *out = (struct campaign_list) {
         .rows = g_array_new(FALSE, FALSE, sizeof(struct campaign_row)),
         .names = g_string_chunk_new(4096),
     };
-    struct collect collect = { .filter = filter, .list = out, .sort = filter->sort, .seen = g_hash_table_new(NULL, NULL) };
+    struct collect collect = {
+        .filter = filter, .list = out, .sort = filter->sort, .seen = g_hash_table_new(NULL, NULL)
+    };
     bool ok = store_each(store, collect_row, &collect, error);
     g_hash_table_destroy(collect.seen);
     g_array_sort_with_data(out->rows, compare_rows, &collect.sort);
@@ -172,15 +174,15 @@ void campaign_list_clear(struct campaign_list *list)
         g_array_free(list->rows, TRUE);
     if (list->names)
         g_string_chunk_free(list->names);
-    *list = (struct campaign_list){ 0 };
+    *list = (struct campaign_list) { 0 };
 }
 
 /* --- printing ----------------------------------------------------------------------------------- */
 
 static const struct output_column columns[] = {
-    { "CAMPAIGN", false, false }, { "STATE", false, false },   { "HITS", true, false },
-    { "REPORTS", true, false },   { "FIRST", true, false },    { "LAST", true, false },
-    { "14 DAYS", false, false },  { "SOURCE", false, true },   { "LABEL", false, true },
+    { "CAMPAIGN", false, false }, { "STATE", false, false }, { "HITS", true, false },
+    { "REPORTS", true, false },   { "FIRST", true, false },  { "LAST", true, false },
+    { "14 DAYS", false, false },  { "SOURCE", false, true }, { "LABEL", false, true },
 };
 
 struct table {
@@ -200,15 +202,33 @@ static void cell(void *user, size_t row_number, unsigned column, GString *out)
     const struct campaign_row *row = &table->rows[row_number];
     char id[CAMPAIGN_ID];
     switch (column) {
-    case 0: g_string_append(out, campaign_id_print(row->id, id)); break;
-    case 1: g_string_append(out, store_state_name(row->state)); break;
-    case 2: g_string_append(out, output_count(row->hits)); break;
-    case 3: g_string_append(out, output_count(row->reports)); break;
-    case 4: output_age(out, row->first, table->now); break;
-    case 5: output_age(out, row->last, table->now); break;
-    case 6: output_sparkline(out, row->days, STORE_DAYS); break;
-    case 7: append_safe(out, row->source); break;
-    default: append_safe(out, row->label); break;
+    case 0:
+        g_string_append(out, campaign_id_print(row->id, id));
+        break;
+    case 1:
+        g_string_append(out, store_state_name(row->state));
+        break;
+    case 2:
+        g_string_append(out, output_count(row->hits));
+        break;
+    case 3:
+        g_string_append(out, output_count(row->reports));
+        break;
+    case 4:
+        output_age(out, row->first, table->now);
+        break;
+    case 5:
+        output_age(out, row->last, table->now);
+        break;
+    case 6:
+        output_sparkline(out, row->days, STORE_DAYS);
+        break;
+    case 7:
+        append_safe(out, row->source);
+        break;
+    default:
+        append_safe(out, row->label);
+        break;
     }
 }
 
@@ -250,8 +270,9 @@ void campaign_warn_other_lexicon(struct store *store)
     struct store_stats stats;
     if (!store_stats(store, &stats, NULL) || stats.campaigns > 0 || stats.other_lexicons == 0)
         return;
-    fprintf(stderr,
-            "refrain: no campaign under this lexicon, but %s under others: use the lexicon they were reported "
-            "with, or refrain resign\n",
-            output_count(stats.other_lexicons));
+    fprintf(
+        stderr,
+        "refrain: no campaign under this lexicon, but %s under others: use the lexicon they were reported "
+        "with, or refrain resign\n",
+        output_count(stats.other_lexicons));
 }

@@ -32,10 +32,10 @@ struct campaign_row {
 enum campaign_sort { CAMPAIGN_BY_LAST, CAMPAIGN_BY_FIRST, CAMPAIGN_BY_HITS };
 
 struct campaign_filter {
-    const char *label, *source;  /* NULL: any; the label by a part of it, whatever the case */
-    int state;                   /* enum store_state, -1: any */
+    const char *label, *source; /* NULL: any; the label by a part of it, whatever the case */
+    int state;                  /* enum store_state, -1: any */
     enum campaign_sort sort;
-    size_t limit;                /* 0: none; otherwise only as many are kept at any time */
+    size_t limit; /* 0: none; otherwise only as many are kept at any time */
 };
 
 struct campaign_list {

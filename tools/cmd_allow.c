@@ -55,7 +55,7 @@ static bool allow_done(struct each_mail *mail, void *user)
 
 static int allow_mail(struct allow *allow)
 {
-    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan){
+    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan) {
         .context = allow->context,
         .paths = allow->context->arguments,
         .unwrap = allow->who.unwrap,

@@ -23,7 +23,8 @@ static void *look_up(struct each_mail *mail, void *user)
     struct check *check = user;
     struct answer *answer = g_new0(struct answer, 1);
     if (!mail->unscannable)
-        store_lookup(check->context->store, &mail->signatures, &check->context->rule, &answer->match, &answer->error);
+        store_lookup(check->context->store, &mail->signatures, &check->context->rule, &answer->match,
+                     &answer->error);
     return answer;
 }
 
@@ -72,8 +73,8 @@ static void print_text(const struct each_mail *mail, const struct store_match *m
     if (mail->unscannable)
         printf("unscannable\t-\t-\t-\t%s\n", path);
     else if (match->level != SIGNATURE_STRANGER)
-        printf("match\t%s\t%.2f\t%u/%u\t%s\n", campaign_id_print(match->campaign, id), match->likeness.similarity,
-               match->likeness.shared, match->of, path);
+        printf("match\t%s\t%.2f\t%u/%u\t%s\n", campaign_id_print(match->campaign, id),
+               match->likeness.similarity, match->likeness.shared, match->of, path);
     else if (match->campaign)
         printf("clean\t-\t%.2f\t-\t%s\n", match->likeness.similarity, path);
     else
@@ -102,8 +103,11 @@ static int check_run(const struct command *self, struct context *context, int ar
         !context_arguments(context, self, 1, 0, &error) || !context_open(context, CONTEXT_READ, &error))
         return command_fail(error);
     struct check check = { .context = context };
-    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan){
-        .context = context, .paths = context->arguments, .work = look_up, .done = check_done, .user = &check });
+    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan) { .context = context,
+                                                                              .paths = context->arguments,
+                                                                              .work = look_up,
+                                                                              .done = check_done,
+                                                                              .user = &check });
     if (check.error)
         return command_fail(check.error);
     if (check.matched == 0)
@@ -116,7 +120,8 @@ const struct command cmd_check = {
     .name = "check",
     .arguments = "PATH...",
     .summary = "would these be recognised?",
-    .more = "Prints a line a message, tab-separated: match, clean or unscannable; the campaign; the similarity;\n"
-            "how many lexicons agree; the path. Exit: 0 at least one matched, 1 none did, 2 error.\n",
+    .more =
+        "Prints a line a message, tab-separated: match, clean or unscannable; the campaign; the similarity;\n"
+        "how many lexicons agree; the path. Exit: 0 at least one matched, 1 none did, 2 error.\n",
     .run = check_run,
 };

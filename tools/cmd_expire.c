@@ -9,8 +9,9 @@ static int expire_run(const struct command *self, struct context *context, int a
 {
     GError *error = NULL;
     uint64_t dropped = 0;
-    if (!context_parse(context, self, NULL, argc, argv, &error) || !context_no_arguments(context, self, &error) ||
-        !context_open(context, CONTEXT_WRITE, &error) || !store_expire(context->store, &dropped, &error))
+    if (!context_parse(context, self, NULL, argc, argv, &error) ||
+        !context_no_arguments(context, self, &error) || !context_open(context, CONTEXT_WRITE, &error) ||
+        !store_expire(context->store, &dropped, &error))
         return command_fail(error);
     if (context->json) {
         struct json *json = json_new();

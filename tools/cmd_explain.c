@@ -53,7 +53,8 @@ static GBytes *read_message(const char *name, size_t max_bytes, GError **error)
     return found;
 }
 
-static bool explain_bytes(struct context *context, const char *path, const char *campaign, GBytes *data, GError **error)
+static bool explain_bytes(struct context *context, const char *path, const char *campaign, GBytes *data,
+                          GError **error)
 {
     gsize n;
     const void *bytes = g_bytes_get_data(data, &n);
@@ -86,8 +87,10 @@ const struct command cmd_explain = {
     .name = "explain",
     .arguments = "PATH [CAMPAIGN]",
     .summary = "why, term by term",
-    .more = "Compares the message with the campaign, or with the one that it resembles most: the terms that count and\n"
-            "the lexicons that they sign, where both agree, the distance and the thresholds, and why it was or was not\n"
+    .more = "Compares the message with the campaign, or with the one that it resembles most: the terms that "
+            "count and\n"
+            "the lexicons that they sign, where both agree, the distance and the thresholds, and why it was "
+            "or was not\n"
             "recognised. PATH may name one message of a file as file#N.\n",
     .run = explain_run,
 };

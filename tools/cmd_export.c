@@ -8,7 +8,8 @@
 #include "tools/exchange.h"
 #include "tools/output.h"
 
-struct export {
+struct export
+{
     struct context *context;
     int64_t since; /* seconds since 1970 */
     GArray *ids;
@@ -40,11 +41,13 @@ static bool parse_since(const char *text, int64_t *out, GError **error)
     return when != NULL;
 }
 
-/* Ids first, records afterwards: the walk over the store stays short, and eight bytes a campaign are little. */
+/* Ids first, records afterwards: the walk over the store stays short, and eight bytes a campaign are little.
+ */
 static bool collect(const struct store_campaign *campaign, void *user)
 {
     struct export *export = user;
-    if (campaign->last >= export->since && g_hash_table_add(export->seen, GSIZE_TO_POINTER((gsize)campaign->id)))
+    if (campaign->last >= export->since &&
+        g_hash_table_add(export->seen, GSIZE_TO_POINTER((gsize)campaign->id)))
         g_array_append_val(export->ids, campaign->id);
     return !command_interrupted();
 }
@@ -90,13 +93,15 @@ static int export_run(const struct command *self, struct context *context, int a
 {
     g_autofree char *since = NULL;
     const GOptionEntry options[] = {
-        { "since", 0, 0, G_OPTION_ARG_STRING, &since, "only campaigns reported or hit since then: 7d, 2026-11-18", "WHEN" },
+        { "since", 0, 0, G_OPTION_ARG_STRING, &since,
+          "only campaigns reported or hit since then: 7d, 2026-11-18", "WHEN" },
         { NULL, 0, 0, 0, NULL, NULL, NULL },
     };
     GError *error = NULL;
     struct export export = { .context = context };
-    if (!context_parse(context, self, options, argc, argv, &error) || !context_no_arguments(context, self, &error) ||
-        !parse_since(since, &export.since, &error) || !context_open(context, CONTEXT_READ, &error))
+    if (!context_parse(context, self, options, argc, argv, &error) ||
+        !context_no_arguments(context, self, &error) || !parse_since(since, &export.since, &error) ||
+        !context_open(context, CONTEXT_READ, &error))
         return command_fail(error);
     export.ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
     export.seen = g_hash_table_new(NULL, NULL);

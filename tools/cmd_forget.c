@@ -20,8 +20,8 @@ struct forget {
 };
 
 /* One line of what was (or would be) removed. `path` is NULL unless it was asked by message. */
-static void print(const struct forget *forget, const char *result, const struct campaign_row *row, const char *path,
-                  const char *reason)
+static void print(const struct forget *forget, const char *result, const struct campaign_row *row,
+                  const char *path, const char *reason)
 {
     if (forget->context->json) {
         struct json *json = json_new();
@@ -101,7 +101,9 @@ static void forget_source(struct forget *forget)
 /* The campaign whose variant the message made: within the bits that make a report a duplicate. */
 static uint64_t nearest(struct forget *forget, const struct each_mail *mail)
 {
-    struct signature_rule rule = { .tag = signature_similarity(64), .reject = signature_similarity(64), .min_shared = 1 };
+    struct signature_rule rule = { .tag = signature_similarity(64),
+                                   .reject = signature_similarity(64),
+                                   .min_shared = 1 };
     struct store_match match = { 0 };
     if (!store_lookup(forget->context->store, &mail->signatures, &rule, &match, &forget->error))
         return 0;
@@ -133,14 +135,16 @@ static bool forget_mail(struct each_mail *mail, void *user)
         print(forget, "unknown", NULL, mail->path, "no campaign was made by this message");
     else
         print(forget, forget->dry_run ? "would forget" : "forgotten", &row, mail->path,
-              forget->dry_run ? NULL : left ? "the campaign has other variants" : "the campaign's last variant");
+              forget->dry_run ? NULL
+              : left          ? "the campaign has other variants"
+                              : "the campaign's last variant");
     forget->forgotten += id != 0;
     return true;
 }
 
 static int forget_messages(struct forget *forget)
 {
-    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan){
+    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan) {
         .context = forget->context,
         .paths = forget->messages,
         .unwrap = forget->how.unwrap,
@@ -152,7 +156,8 @@ static int forget_messages(struct forget *forget)
 
 static bool check_usage(const struct forget *forget, GError **error)
 {
-    unsigned ways = (forget->messages != NULL) + (forget->source != NULL) + (forget->context->arguments[0] != NULL);
+    unsigned ways =
+        (forget->messages != NULL) + (forget->source != NULL) + (forget->context->arguments[0] != NULL);
     if (ways != 1)
         g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE,
                     "%s: refrain forget CAMPAIGN... | --message PATH | --source NAME",
@@ -184,8 +189,10 @@ static int forget_run(const struct command *self, struct context *context, int a
 {
     struct forget forget = { .context = context };
     const GOptionEntry options[] = {
-        { "message", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &forget.messages, "take back what this message made", "PATH" },
-        { "source", 0, 0, G_OPTION_ARG_STRING, &forget.source, "take back all that came from this source", "NAME" },
+        { "message", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &forget.messages, "take back what this message made",
+          "PATH" },
+        { "source", 0, 0, G_OPTION_ARG_STRING, &forget.source, "take back all that came from this source",
+          "NAME" },
         { "dry-run", 'n', 0, G_OPTION_ARG_NONE, &forget.dry_run, "only say what would be removed", NULL },
         REPORTING_WRAP_OPTIONS(forget.how),
         { NULL, 0, 0, 0, NULL, NULL, NULL },
@@ -207,7 +214,8 @@ const struct command cmd_forget = {
     .name = "forget",
     .arguments = "CAMPAIGN... | --message PATH | --source NAME",
     .summary = "take it back, wholly",
-    .more = "Prints what was removed. With --message, only the variant that the message made is taken back, and the\n"
+    .more = "Prints what was removed. With --message, only the variant that the message made is taken back, "
+            "and the\n"
             "campaign with its last one.\n",
     .run = forget_run,
 };

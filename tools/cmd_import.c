@@ -43,8 +43,8 @@ static bool read_line(FILE *file, GString *line)
 static bool bad_line(struct import *import, GError *wrong)
 {
     GError *error = NULL;
-    g_set_error(&error, REFRAIN_ERROR, wrong->code, "%s, line %" G_GUINT64_FORMAT ": %s", import->path, import->line,
-                wrong->message);
+    g_set_error(&error, REFRAIN_ERROR, wrong->code, "%s, line %" G_GUINT64_FORMAT ": %s", import->path,
+                import->line, wrong->message);
     g_error_free(wrong);
     import->bad++;
     if (import->strict)
@@ -89,16 +89,17 @@ static bool import_line(struct import *import, struct arena *arena, const GStrin
     unsigned n = 0;
     GError *error = NULL;
     if (line->len > EXCHANGE_LINE_MAX) {
-        g_set_error(&error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT, "longer than 1 MB: not a line of refrain export");
+        g_set_error(&error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT,
+                    "longer than 1 MB: not a line of refrain export");
         return bad_line(import, error);
     }
-    if (!exchange_read(arena, line->str, line->len, lexicon_id(import->context->lexicon), &campaign, &variants, &n,
-                       &error) ||
+    if (!exchange_read(arena, line->str, line->len, lexicon_id(import->context->lexicon), &campaign,
+                       &variants, &n, &error) ||
         !acceptable(import, &campaign, &error))
         return bad_line(import, error);
     enum store_outcome outcome;
-    if (!store_import(import->context->store, &campaign, variants, n, import->source, import->trusted, &outcome,
-                      &import->error))
+    if (!store_import(import->context->store, &campaign, variants, n, import->source, import->trusted,
+                      &outcome, &import->error))
         return false;
     import->counts[outcome]++;
     print(import, campaign.id, outcome);
@@ -140,10 +141,11 @@ static int finish(struct import *import)
     if (!import->context->quiet)
         fprintf(stderr,
                 "imported %" G_GUINT64_FORMAT ": new %" G_GUINT64_FORMAT ", merged %" G_GUINT64_FORMAT
-                ", duplicate %" G_GUINT64_FORMAT ", candidate %" G_GUINT64_FORMAT ", refused %" G_GUINT64_FORMAT
-                ", bad lines %" G_GUINT64_FORMAT "\n",
-                total, import->counts[STORE_NEW], import->counts[STORE_MERGED], import->counts[STORE_DUPLICATE],
-                import->counts[STORE_PENDING], import->counts[STORE_REFUSED], import->bad);
+                ", duplicate %" G_GUINT64_FORMAT ", candidate %" G_GUINT64_FORMAT
+                ", refused %" G_GUINT64_FORMAT ", bad lines %" G_GUINT64_FORMAT "\n",
+                total, import->counts[STORE_NEW], import->counts[STORE_MERGED],
+                import->counts[STORE_DUPLICATE], import->counts[STORE_PENDING], import->counts[STORE_REFUSED],
+                import->bad);
     return code;
 }
 
@@ -159,7 +161,8 @@ static bool open_file(struct import *import, GError **error)
         import->file = NULL;
     }
     if (!import->file)
-        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT, "cannot read %s: %s", import->path, g_strerror(errno));
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT, "cannot read %s: %s", import->path,
+                    g_strerror(errno));
     return import->file != NULL;
 }
 
@@ -167,8 +170,10 @@ static int import_run(const struct command *self, struct context *context, int a
 {
     struct import import = { .context = context };
     const GOptionEntry options[] = {
-        { "source", 0, 0, G_OPTION_ARG_STRING, &import.source, "the site that it comes from (default: import)", "NAME" },
-        { "trust", 0, 0, G_OPTION_ARG_NONE, &import.trust, "as if the source were in [report] trusted", NULL },
+        { "source", 0, 0, G_OPTION_ARG_STRING, &import.source,
+          "the site that it comes from (default: import)", "NAME" },
+        { "trust", 0, 0, G_OPTION_ARG_NONE, &import.trust, "as if the source were in [report] trusted",
+          NULL },
         { "strict", 0, 0, G_OPTION_ARG_NONE, &import.strict, "stop at the first bad line", NULL },
         { NULL, 0, 0, 0, NULL, NULL, NULL },
     };
@@ -195,7 +200,8 @@ const struct command cmd_import = {
     .name = "import",
     .arguments = "FILE",
     .summary = "take what another site exported",
-    .more = "FILE is what refrain export wrote, or - for standard input. Twice is once. A bad line is said and\n"
-            "skipped. Take it all back with refrain forget --source NAME.\n",
+    .more =
+        "FILE is what refrain export wrote, or - for standard input. Twice is once. A bad line is said and\n"
+        "skipped. Take it all back with refrain forget --source NAME.\n",
     .run = import_run,
 };

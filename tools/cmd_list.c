@@ -15,7 +15,8 @@ static bool parse_sort(const char *name, enum campaign_sort *out, GError **error
             *out = (enum campaign_sort)i;
             return true;
         }
-    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "--sort %s is not possible: use hits, last or first", name);
+    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE,
+                "--sort %s is not possible: use hits, last or first", name);
     return false;
 }
 
@@ -34,8 +35,8 @@ static bool parse_limit(int limit, size_t *out, GError **error)
     *out = limit > 0 ? (size_t)limit : 0;
     if (limit >= 0)
         return true;
-    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "--limit %d is not possible: give a number, 0 for all",
-                limit);
+    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE,
+                "--limit %d is not possible: give a number, 0 for all", limit);
     return false;
 }
 
@@ -58,7 +59,8 @@ static void print(const struct campaign_list *list, const struct context *contex
         campaign_list_print(list);
         fflush(stdout);
         if (list->matched > list->rows->len && !context->quiet)
-            fprintf(stderr, "%s of %s campaigns\n", output_count(list->rows->len), output_count(list->matched));
+            fprintf(stderr, "%s of %s campaigns\n", output_count(list->rows->len),
+                    output_count(list->matched));
     } else if (!context->quiet) {
         fputs("no campaigns\n", stderr);
     }
@@ -71,7 +73,8 @@ static int list_run(const struct command *self, struct context *context, int arg
     const GOptionEntry options[] = {
         { "sort", 0, 0, G_OPTION_ARG_STRING, &sort, "hits, last or first (default: last)", "BY" },
         { "label", 0, 0, G_OPTION_ARG_STRING, &label, "only those with this in their label", "TEXT" },
-        { "state", 0, 0, G_OPTION_ARG_STRING, &state, "only active, candidate, allowed or revoked ones", "STATE" },
+        { "state", 0, 0, G_OPTION_ARG_STRING, &state, "only active, candidate, allowed or revoked ones",
+          "STATE" },
         { "source", 0, 0, G_OPTION_ARG_STRING, &source, "only those that came from this source", "NAME" },
         { "limit", 0, 0, G_OPTION_ARG_INT, &limit, "print only the first N", "N" },
         { NULL, 0, 0, 0, NULL, NULL, NULL },
@@ -80,9 +83,9 @@ static int list_run(const struct command *self, struct context *context, int arg
     struct campaign_filter filter = { 0 };
     struct campaign_list list;
     bool ok = context_parse(context, self, options, argc, argv, &error) &&
-              context_no_arguments(context, self, &error) &&
-              parse_sort(sort, &filter.sort, &error) && parse_state(state, &filter.state, &error) &&
-              parse_limit(limit, &filter.limit, &error) && context_open(context, CONTEXT_READ, &error);
+              context_no_arguments(context, self, &error) && parse_sort(sort, &filter.sort, &error) &&
+              parse_state(state, &filter.state, &error) && parse_limit(limit, &filter.limit, &error) &&
+              context_open(context, CONTEXT_READ, &error);
     filter.label = label;
     filter.source = source;
     if (!ok || !campaign_list_read(context->store, &filter, &list, &error))

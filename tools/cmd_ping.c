@@ -36,7 +36,8 @@ static void say(struct ping *ping, const char *what, enum state state, const cha
         json_close(json, '}');
         json_print(&json);
     } else {
-        printf("%-8s %s%-6s%s  %s\n", what, output_colour(colours[state]), names[state], output_plain(), safe);
+        printf("%-8s %s%-6s%s  %s\n", what, output_colour(colours[state]), names[state], output_plain(),
+               safe);
     }
 }
 
@@ -54,7 +55,8 @@ static bool ping_config(struct ping *ping)
     bool ok = context_open_config(context, &error);
     const char *path = context->config_path ? context->config_path : config_default_path();
     bool there = context->config_path || g_file_test(path, G_FILE_TEST_EXISTS);
-    g_autofree char *text = there ? g_strdup(path) : g_strdup_printf("%s is not there: built-in defaults", path);
+    g_autofree char *text =
+        there ? g_strdup(path) : g_strdup_printf("%s is not there: built-in defaults", path);
     return say_result(ping, "config", ok, text, error);
 }
 
@@ -63,11 +65,10 @@ static bool ping_lexicon(struct ping *ping)
     GError *error = NULL;
     struct context *context = ping->context;
     bool ok = context_open_lexicon(context, &error);
-    g_autofree char *text = ok ? g_strdup_printf("%016" G_GINT64_MODIFIER "x, %s terms: %s",
-                                                 lexicon_id(context->lexicon),
-                                                 output_count(lexicon_terms(context->lexicon)),
-                                                 context_lexicon_path(context))
-                               : NULL;
+    g_autofree char *text =
+        ok ? g_strdup_printf("%016" G_GINT64_MODIFIER "x, %s terms: %s", lexicon_id(context->lexicon),
+                             output_count(lexicon_terms(context->lexicon)), context_lexicon_path(context))
+           : NULL;
     return say_result(ping, "lexicon", ok, text, error);
 }
 
@@ -78,9 +79,10 @@ static void ping_store(struct ping *ping)
     struct store_stats stats = { 0 };
     bool ok = context_open_store(context, false, &error) && store_ping(context->store, &error) &&
               store_stats(context->store, &stats, &error);
-    g_autofree char *text = ok ? g_strdup_printf("%s: %s, %s campaigns, %.2f ms", store_name(context->store),
-                                                 stats.server, output_count(stats.campaigns), stats.latency_ms)
-                               : NULL;
+    g_autofree char *text =
+        ok ? g_strdup_printf("%s: %s, %s campaigns, %.2f ms", store_name(context->store), stats.server,
+                             output_count(stats.campaigns), stats.latency_ms)
+           : NULL;
     say_result(ping, "store", ok, text, error);
 }
 
@@ -115,8 +117,8 @@ static void ping_socket(struct ping *ping)
     } else if (connect_unix(path)) {
         say(ping, "socket", OK, path);
     } else {
-        g_autofree char *text = g_strdup_printf("%s does not answer (%s): start refrain-milter", path,
-                                                g_strerror(errno));
+        g_autofree char *text =
+            g_strdup_printf("%s does not answer (%s): start refrain-milter", path, g_strerror(errno));
         say(ping, "socket", FAILED, text);
     }
 }
@@ -129,7 +131,8 @@ static int ping_run(const struct command *self, struct context *context, int arg
         { "milter", 0, 0, G_OPTION_ARG_NONE, &ping.milter, "refrain-milter must run on this host", NULL },
         { NULL, 0, 0, 0, NULL, NULL, NULL },
     };
-    if (!context_parse(context, self, options, argc, argv, &error) || !context_no_arguments(context, self, &error))
+    if (!context_parse(context, self, options, argc, argv, &error) ||
+        !context_no_arguments(context, self, &error))
         return command_fail(error);
     if (ping_config(&ping)) {
         if (ping_lexicon(&ping))

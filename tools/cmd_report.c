@@ -23,8 +23,8 @@ struct report {
     GError *error; /* ends the run */
 };
 
-static void print(const struct report *report, const struct each_mail *mail, unsigned result, uint64_t campaign,
-                  const char *reason)
+static void print(const struct report *report, const struct each_mail *mail, unsigned result,
+                  uint64_t campaign, const char *reason)
 {
     if (report->context->json) {
         struct json *json = json_new();
@@ -48,7 +48,8 @@ static void print(const struct report *report, const struct each_mail *mail, uns
 }
 
 /* What a campaign has learnt anew is a prototype; what was only counted is not. */
-static bool archive(struct report *report, const struct each_mail *mail, enum store_outcome outcome, uint64_t campaign)
+static bool archive(struct report *report, const struct each_mail *mail, enum store_outcome outcome,
+                    uint64_t campaign)
 {
     bool learnt = outcome == STORE_NEW || outcome == STORE_MERGED || outcome == STORE_PENDING;
     if (!report->archive || !learnt)
@@ -70,8 +71,8 @@ static bool report_done(struct each_mail *mail, void *user)
     struct store_report details = reporting_report(&report->who);
     enum store_outcome outcome;
     uint64_t campaign = 0;
-    if (!store_report(report->context->store, &mail->signatures, &report->context->rule, &details, &outcome, &campaign,
-                      &report->error))
+    if (!store_report(report->context->store, &mail->signatures, &report->context->rule, &details, &outcome,
+                      &campaign, &report->error))
         return false;
     report->counts[outcome]++;
     print(report, mail, outcome, outcome == STORE_REFUSED ? 0 : campaign,
@@ -93,7 +94,7 @@ static void print_totals(const struct report *report)
 
 static int report_mail(struct report *report)
 {
-    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan){
+    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan) {
         .context = report->context,
         .paths = report->context->arguments,
         .unwrap = report->who.unwrap,
@@ -113,8 +114,8 @@ static int report_run(const struct command *self, struct context *context, int a
     struct report report = { .context = context };
     const GOptionEntry options[] = {
         REPORTING_OPTIONS(report.who),
-        { "archive", 0, 0, G_OPTION_ARG_FILENAME, &report.archive, "keep what was learnt here, for refrain resign",
-          "DIR" },
+        { "archive", 0, 0, G_OPTION_ARG_FILENAME, &report.archive,
+          "keep what was learnt here, for refrain resign", "DIR" },
         { NULL, 0, 0, 0, NULL, NULL, NULL },
     };
     GError *error = NULL;
@@ -135,8 +136,10 @@ const struct command cmd_report = {
     .name = "report",
     .arguments = "PATH...",
     .summary = "these are spam: recognise their near-duplicates",
-    .more = "A message forwarded as an attachment, an abuse report (ARF) and a clear inline forward are unwrapped:\n"
-            "what is inside is reported. Prints a line a message, tab-separated: new, merged, duplicate, candidate,\n"
+    .more = "A message forwarded as an attachment, an abuse report (ARF) and a clear inline forward are "
+            "unwrapped:\n"
+            "what is inside is reported. Prints a line a message, tab-separated: new, merged, duplicate, "
+            "candidate,\n"
             "refused or unscannable; the campaign; the path, and a reason where nothing was stored.\n",
     .run = report_run,
 };

@@ -37,7 +37,7 @@ struct resign {
     gboolean partial, no_switch;
     struct lexicon *old_lexicon; /* NULL: not known; the archive alone speaks */
     GArray *ids;
-    guint next, end; /* of the batch */
+    guint next, end;     /* of the batch */
     GHashTable *records; /* of the batch: &id -> struct store_campaign */
     struct progress *progress;
     uint64_t done, counts[RESULTS];
@@ -118,7 +118,8 @@ static enum result take(struct resign *resign, struct job *job)
         return ALREADY;
     if (job->n == 0)
         return UNSCANNABLE;
-    store_import(resign->context->store, &campaign, job->sets, job->n, campaign.source, true, &outcome, &resign->error);
+    store_import(resign->context->store, &campaign, job->sets, job->n, campaign.source, true, &outcome,
+                 &resign->error);
     return RESIGNED;
 }
 
@@ -185,10 +186,11 @@ static bool complete(struct resign *resign)
     }
     uint64_t lost = missing.n + resign->counts[UNSCANNABLE];
     if (!resign->error && lost > 0 && !resign->partial)
-        g_set_error(&resign->error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT,
-                    "%s campaigns have no prototype in %s that can be signed: the old lexicon stays in force; "
-                    "--partial switches over without them",
-                    output_count(lost), resign->dir);
+        g_set_error(
+            &resign->error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT,
+            "%s campaigns have no prototype in %s that can be signed: the old lexicon stays in force; "
+            "--partial switches over without them",
+            output_count(lost), resign->dir);
     return !resign->error;
 }
 
@@ -203,8 +205,8 @@ static bool replace(const char *new_path, const char *path, GError **error)
         return false;
     g_unlink(backup);
     if (link(path, backup) != 0 && errno != ENOENT) {
-        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_OUTPUT, "cannot keep the old lexicon as %s: %s", backup,
-                    g_strerror(errno));
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_OUTPUT, "cannot keep the old lexicon as %s: %s",
+                    backup, g_strerror(errno));
         return false;
     }
     return g_file_set_contents_full(path, bytes, (gssize)n, G_FILE_SET_CONTENTS_CONSISTENT, mode, error);
@@ -217,7 +219,8 @@ static void switch_over(struct resign *resign)
     if (resign->no_switch || !context->lexicon_path || !complete(resign))
         return;
     if (replace(context->lexicon_path, path, &resign->error) && !context->quiet)
-        fprintf(stderr, "%s is the new lexicon now, the old one is %s.old: reload refrain-milter\n", path, path);
+        fprintf(stderr, "%s is the new lexicon now, the old one is %s.old: reload refrain-milter\n", path,
+                path);
 }
 
 /* --- the run ------------------------------------------------------------------------------------ */
@@ -225,7 +228,9 @@ static void switch_over(struct resign *resign)
 static bool open_old_lexicon(struct resign *resign, GError **error)
 {
     struct context *context = resign->context;
-    const char *path = resign->from ? resign->from : context->lexicon_path ? context->config->lexicon.file : NULL;
+    const char *path = resign->from            ? resign->from
+                       : context->lexicon_path ? context->config->lexicon.file
+                                               : NULL;
     if (!path || (!resign->from && !g_file_test(path, G_FILE_TEST_EXISTS)))
         return true;
     resign->old_lexicon = lexicon_open(path, error);
@@ -261,13 +266,13 @@ static void resign_batch(struct resign *resign)
     resign->end = MIN(resign->next + BATCH, resign->ids->len);
     if ((resign->old_lexicon && !read_records(resign)) || !context_open_store(context, false, &resign->error))
         return;
-    pool_run(&(struct pool_plan){ .threads = (unsigned)context->jobs,
-                                  .next = next_job,
-                                  .worker_new = worker_new,
-                                  .worker_free = worker_free,
-                                  .work = work,
-                                  .done = done,
-                                  .user = resign });
+    pool_run(&(struct pool_plan) { .threads = (unsigned)context->jobs,
+                                   .next = next_job,
+                                   .worker_new = worker_new,
+                                   .worker_free = worker_free,
+                                   .work = work,
+                                   .done = done,
+                                   .user = resign });
     store_close(&context->store);
 }
 
@@ -303,11 +308,12 @@ static int resign_run(const struct command *self, struct context *context, int a
 {
     struct resign resign = { .context = context };
     const GOptionEntry options[] = {
-        { "from", 0, 0, G_OPTION_ARG_FILENAME, &resign.from, "the old lexicon (default: the one of the configuration)",
-          "FILE" },
-        { "partial", 0, 0, G_OPTION_ARG_NONE, &resign.partial, "switch over though some campaigns cannot come along",
+        { "from", 0, 0, G_OPTION_ARG_FILENAME, &resign.from,
+          "the old lexicon (default: the one of the configuration)", "FILE" },
+        { "partial", 0, 0, G_OPTION_ARG_NONE, &resign.partial,
+          "switch over though some campaigns cannot come along", NULL },
+        { "no-switch", 0, 0, G_OPTION_ARG_NONE, &resign.no_switch, "leave the configured lexicon as it is",
           NULL },
-        { "no-switch", 0, 0, G_OPTION_ARG_NONE, &resign.no_switch, "leave the configured lexicon as it is", NULL },
         { NULL, 0, 0, 0, NULL, NULL, NULL },
     };
     GError *error = NULL;
@@ -331,7 +337,9 @@ const struct command cmd_resign = {
     .name = "resign",
     .arguments = "DIR",
     .summary = "recompute from archived prototypes (new lexicon)",
-    .more = "DIR is what report --archive kept. Give the new lexicon with --lexicon; that of the configuration stays in\n"
-            "force until all campaigns are signed anew, and is then replaced. Can be interrupted and run again.\n",
+    .more = "DIR is what report --archive kept. Give the new lexicon with --lexicon; that of the "
+            "configuration stays in\n"
+            "force until all campaigns are signed anew, and is then replaced. Can be interrupted and run "
+            "again.\n",
     .run = resign_run,
 };

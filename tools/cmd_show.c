@@ -73,7 +73,8 @@ static void print_variants(const struct show *show)
         g_autoptr(GString) views = g_string_new(NULL);
         for (unsigned k = 0; k < show->variants[i].n; k++)
             g_string_append_printf(views, "%s%s %u terms", k ? ", " : "",
-                                   message_view_name(show->variants[i].v[k].view), show->variants[i].v[k].terms);
+                                   message_view_name(show->variants[i].v[k].view),
+                                   show->variants[i].v[k].terms);
         g_autofree char *name = g_strdup_printf("variant %u", i + 1);
         output_pair(name, "%s", views->str);
     }
@@ -88,7 +89,8 @@ static void print_text(const struct show *show)
     g_autofree char *source = output_safe(*campaign->source ? campaign->source : "-");
     g_autoptr(GString) days = g_string_new(NULL);
     output_sparkline(days, campaign->days, STORE_DAYS);
-    output_pair("campaign", "%s%s%s", output_colour(OUTPUT_BOLD), campaign_id_print(campaign->id, id), output_plain());
+    output_pair("campaign", "%s%s%s", output_colour(OUTPUT_BOLD), campaign_id_print(campaign->id, id),
+                output_plain());
     output_pair("state", "%s%s%s", output_colour(colours[campaign->state]), store_state_name(campaign->state),
                 output_plain());
     output_pair("label", "%s", label);

@@ -77,7 +77,7 @@ static int sign_run(const struct command *self, struct context *context, int arg
     if (!context_parse(context, self, NULL, argc, argv, &error) ||
         !context_arguments(context, self, 1, 0, &error) || !context_open(context, CONTEXT_LEXICON, &error))
         return command_fail(error);
-    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan){
+    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan) {
         .context = context, .paths = context->arguments, .done = sign_done, .user = context });
     return each_mail_exit(&totals);
 }

@@ -8,7 +8,8 @@
 
 #define TOP 10
 
-static void print_json(const struct context *context, const struct store_stats *stats, const struct campaign_list *top)
+static void print_json(const struct context *context, const struct store_stats *stats,
+                       const struct campaign_list *top)
 {
     struct json *json = json_new();
     json_open(json, NULL, '{');
@@ -54,12 +55,14 @@ static void print_states(const struct store_stats *stats)
     for (int state = 0; state < STORE_STATES; state++)
         if (stats->by_state[state])
             g_string_append_printf(states, "%s%s %s", states->len ? ", " : "",
-                                   store_state_name((enum store_state)state), output_count(stats->by_state[state]));
+                                   store_state_name((enum store_state)state),
+                                   output_count(stats->by_state[state]));
     output_pair("campaigns", "%s%s%s%s", output_count(stats->campaigns), states->len ? " (" : "", states->str,
                 states->len ? ")" : "");
 }
 
-static void print_text(const struct context *context, const struct store_stats *stats, const struct campaign_list *top)
+static void print_text(const struct context *context, const struct store_stats *stats,
+                       const struct campaign_list *top)
 {
     char memory[UNITS_MAX];
     const struct lexicon_plan *plan = lexicon_plan_of(context->lexicon);
@@ -67,11 +70,12 @@ static void print_text(const struct context *context, const struct store_stats *
     output_pair("variants", "%s", output_count(stats->variants));
     output_pair("reports", "%s (today %s, 7 days %s)", output_count(stats->reports),
                 output_count(stats->reports_today), output_count(stats->reports_week));
-    output_pair("hits", "%s (today %s, 7 days %s)", output_count(stats->hits), output_count(stats->hits_today),
-                output_count(stats->hits_week));
+    output_pair("hits", "%s (today %s, 7 days %s)", output_count(stats->hits),
+                output_count(stats->hits_today), output_count(stats->hits_week));
     output_pair("store", "%s", store_name(context->store));
     output_pair("", "%s, %s, answers in %.2f ms", stats->server,
-                stats->memory ? units_format_size(stats->memory, memory) : "memory not known", stats->latency_ms);
+                stats->memory ? units_format_size(stats->memory, memory) : "memory not known",
+                stats->latency_ms);
     output_pair("lexicon", "%016" G_GINT64_MODIFIER "x, %s terms, %u lexicons", lexicon_id(context->lexicon),
                 output_count(lexicon_terms(context->lexicon)), plan->k);
     if (stats->other_lexicons)
@@ -89,8 +93,9 @@ static int stats_run(const struct command *self, struct context *context, int ar
     struct store_stats stats;
     struct campaign_list top;
     struct campaign_filter filter = { .state = -1, .sort = CAMPAIGN_BY_HITS, .limit = TOP };
-    if (!context_parse(context, self, NULL, argc, argv, &error) || !context_no_arguments(context, self, &error) ||
-        !context_open(context, CONTEXT_READ, &error) || !store_stats(context->store, &stats, &error) ||
+    if (!context_parse(context, self, NULL, argc, argv, &error) ||
+        !context_no_arguments(context, self, &error) || !context_open(context, CONTEXT_READ, &error) ||
+        !store_stats(context->store, &stats, &error) ||
         !campaign_list_read(context->store, &filter, &top, &error))
         return command_fail(error);
     (context->json ? print_json : print_text)(context, &stats, &top);

@@ -16,8 +16,8 @@ struct command {
     int (*run)(const struct command *self, struct context *context, int argc, char **argv);
 };
 
-extern const struct command cmd_report, cmd_check, cmd_explain, cmd_sign, cmd_allow, cmd_forget, cmd_list, cmd_show,
-    cmd_stats, cmd_expire, cmd_export, cmd_import, cmd_resign, cmd_ping;
+extern const struct command cmd_report, cmd_check, cmd_explain, cmd_sign, cmd_allow, cmd_forget, cmd_list,
+    cmd_show, cmd_stats, cmd_expire, cmd_export, cmd_import, cmd_resign, cmd_ping;
 
 /* Prints "refrain: what went wrong" for an error and frees it. Returns EXIT_ERROR. NULL: EXIT_DONE. */
 int command_fail(GError *error);

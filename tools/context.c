@@ -15,7 +15,8 @@ static void add_common(GOptionContext *options, struct context *context)
         { "lexicon", 0, 0, G_OPTION_ARG_FILENAME, &context->lexicon_path, "use this lexicon", "FILE" },
         { "json", 0, 0, G_OPTION_ARG_NONE, &context->json, "print one JSON object a line", NULL },
         { "quiet", 'q', 0, G_OPTION_ARG_NONE, &context->quiet, "no progress bar and no totals", NULL },
-        { "jobs", 'j', 0, G_OPTION_ARG_INT, &context->jobs, "work on N threads (default: one per core)", "N" },
+        { "jobs", 'j', 0, G_OPTION_ARG_INT, &context->jobs, "work on N threads (default: one per core)",
+          "N" },
         { "version", 0, 0, G_OPTION_ARG_NONE, &context->version, "print the version", NULL },
         { "help", 'h', 0, G_OPTION_ARG_NONE, &context->help, "print this help", NULL },
         { NULL, 0, 0, 0, NULL, NULL, NULL },
@@ -28,8 +29,8 @@ static void add_common(GOptionContext *options, struct context *context)
 static void usage_error(GError **error, GError *from, const char *command)
 {
     from->message[0] = g_ascii_tolower(from->message[0]);
-    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "%s: see refrain %s%s--help", from->message, command,
-                *command ? " " : "");
+    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "%s: see refrain %s%s--help", from->message,
+                command, *command ? " " : "");
     g_error_free(from);
 }
 
@@ -55,7 +56,8 @@ bool context_parse(struct context *context, const struct command *command, const
     };
     g_autofree char *arguments = g_strdup_printf("%s", command->arguments);
     GOptionContext *options = g_option_context_new(arguments);
-    g_autofree char *summary = g_strdup_printf("%c%s.", g_ascii_toupper(command->summary[0]), command->summary + 1);
+    g_autofree char *summary =
+        g_strdup_printf("%c%s.", g_ascii_toupper(command->summary[0]), command->summary + 1);
     g_option_context_set_summary(options, summary);
     g_option_context_set_description(options, command->more);
     if (own)
@@ -88,15 +90,15 @@ bool context_parse(struct context *context, const struct command *command, const
     return ok;
 }
 
-bool context_arguments(const struct context *context, const struct command *command, unsigned min, unsigned max,
-                       GError **error)
+bool context_arguments(const struct context *context, const struct command *command, unsigned min,
+                       unsigned max, GError **error)
 {
     unsigned n = g_strv_length(context->arguments);
     if (n >= min && (max == 0 || n <= max))
         return true;
     if (n < min)
-        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "something is missing: refrain %s %s", command->name,
-                    command->arguments);
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "something is missing: refrain %s %s",
+                    command->name, command->arguments);
     else
         g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "\"%s\" is too much: refrain %s %s",
                     context->arguments[max], command->name, command->arguments);
@@ -107,8 +109,8 @@ bool context_no_arguments(const struct context *context, const struct command *c
 {
     if (!context->arguments[0])
         return true;
-    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "\"%s\" is too much: refrain %s takes options only",
-                context->arguments[0], command->name);
+    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE,
+                "\"%s\" is too much: refrain %s takes options only", context->arguments[0], command->name);
     return false;
 }
 
@@ -120,12 +122,12 @@ bool context_open_config(struct context *context, GError **error)
     if (!context->config)
         return false;
     const struct config *config = context->config;
-    context->rule = (struct signature_rule){
+    context->rule = (struct signature_rule) {
         .tag = config->match.tag_similarity,
         .reject = config->match.reject_similarity,
         .min_shared = config->match.min_shared,
     };
-    context->limits = (struct message_limits){
+    context->limits = (struct message_limits) {
         .bytes = config->limits.message_bytes,
         .header_bytes = config->limits.header_bytes,
         .parts = config->limits.parts,
@@ -204,5 +206,5 @@ void context_close(struct context *context)
     g_free(context->store_url);
     g_free(context->lexicon_path);
     g_strfreev(context->arguments);
-    *context = (struct context){ 0 };
+    *context = (struct context) { 0 };
 }

@@ -55,8 +55,8 @@ bool context_parse(struct context *context, const struct command *command, const
                    char **argv, GError **error);
 
 /* The number of arguments must be between these (max 0: no limit), or the error says what is missing. */
-bool context_arguments(const struct context *context, const struct command *command, unsigned min, unsigned max,
-                       GError **error);
+bool context_arguments(const struct context *context, const struct command *command, unsigned min,
+                       unsigned max, GError **error);
 
 /* The command takes options only. */
 bool context_no_arguments(const struct context *context, const struct command *command, GError **error);

@@ -60,8 +60,8 @@ static void worker_free(void *worker)
 
 static void sign(struct each_mail *mail, const struct context *context, struct arena *arena)
 {
-    struct message *message = message_read(arena, mail->bytes, mail->n_bytes, lexicon_key(context->lexicon),
-                                           &context->limits);
+    struct message *message =
+        message_read(arena, mail->bytes, mail->n_bytes, lexicon_key(context->lexicon), &context->limits);
     signature_make_all(context->lexicon, message, context->config->match.min_terms, &mail->signatures);
     mail->terms = message->view[MESSAGE_BODY].n;
     mail->unscannable = mail->signatures.n == 0 ? "too few words" : NULL;
@@ -74,7 +74,7 @@ static void one_mail(struct job *job, const char *unscannable)
     const void *bytes = g_bytes_get_data(job->item->data, &n);
     job->n = 1;
     job->mails = g_new0(struct each_mail, 1);
-    job->mails[0] = (struct each_mail){
+    job->mails[0] = (struct each_mail) {
         .path = g_strdup(job->item->path), .bytes = bytes, .n_bytes = n, .unscannable = unscannable
     };
 }
@@ -84,8 +84,8 @@ static void inner_mails(struct job *job, const struct message_unwrapped *inside)
     job->n = inside->n;
     job->mails = g_new0(struct each_mail, inside->n);
     for (unsigned i = 0; i < inside->n; i++) {
-        job->mails[i].path = inside->n == 1 ? g_strdup(job->item->path)
-                                            : g_strdup_printf("%s/%u", job->item->path, i + 1);
+        job->mails[i].path =
+            inside->n == 1 ? g_strdup(job->item->path) : g_strdup_printf("%s/%u", job->item->path, i + 1);
         job->mails[i].bytes = inside->v[i].bytes;
         job->mails[i].n_bytes = inside->v[i].n;
     }
@@ -165,13 +165,13 @@ struct each_mail_totals each_mail_run(const struct each_mail_plan *plan)
     message_init();
     walk.source = message_source_new(plan->paths, MESSAGE_SOURCE_MAIL, plan->context->limits.bytes);
     walk.progress = progress_new("messages", 0, quiet);
-    pool_run(&(struct pool_plan){ .threads = (unsigned)plan->context->jobs,
-                                  .next = next_job,
-                                  .worker_new = worker_new,
-                                  .worker_free = worker_free,
-                                  .work = work,
-                                  .done = done,
-                                  .user = &walk });
+    pool_run(&(struct pool_plan) { .threads = (unsigned)plan->context->jobs,
+                                   .next = next_job,
+                                   .worker_new = worker_new,
+                                   .worker_free = worker_free,
+                                   .work = work,
+                                   .done = done,
+                                   .user = &walk });
     progress_end(&walk.progress);
     message_source_free(&walk.source);
     return walk.totals;

@@ -20,7 +20,7 @@ enum each_mail_unwrap {
 };
 
 struct each_mail {
-    char *path;  /* "file", "file#N"; "file/N" for the Nth of several messages inside a report */
+    char *path; /* "file", "file#N"; "file/N" for the Nth of several messages inside a report */
     const void *bytes;
     size_t n_bytes;
     struct signature_set signatures; /* n = 0: unscannable */

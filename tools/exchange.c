@@ -73,7 +73,8 @@ static void read_name(const struct json_value *object, const char *key, char out
             *at = ' ';
 }
 
-static bool read_variant(const struct json_value *list, uint64_t lexicon, struct signature_set *out, GError **error)
+static bool read_variant(const struct json_value *list, uint64_t lexicon, struct signature_set *out,
+                         GError **error)
 {
     out->n = 0;
     if (list->type != JSON_ARRAY || !list->first)
@@ -120,11 +121,12 @@ static bool check_lexicon(const struct json_value *object, uint64_t ours, GError
     return false;
 }
 
-bool exchange_read(struct arena *arena, const char *line, size_t n, uint64_t lexicon, struct store_campaign *out,
-                   struct signature_set **variants_out, unsigned *n_out, GError **error)
+bool exchange_read(struct arena *arena, const char *line, size_t n, uint64_t lexicon,
+                   struct store_campaign *out, struct signature_set **variants_out, unsigned *n_out,
+                   GError **error)
 {
     const struct json_value *object = json_read(arena, line, n, error);
-    *out = (struct store_campaign){ 0 };
+    *out = (struct store_campaign) { 0 };
     if (!object)
         return false;
     if (object->type != JSON_OBJECT)

@@ -22,7 +22,8 @@ struct json *exchange_write(const struct store_campaign *campaign, uint64_t lexi
                             const struct signature_set *variants, unsigned n);
 
 /* Reads a line. `variants_out` lives in the arena. */
-bool exchange_read(struct arena *arena, const char *line, size_t n, uint64_t lexicon, struct store_campaign *out,
-                   struct signature_set **variants_out, unsigned *n_out, GError **error);
+bool exchange_read(struct arena *arena, const char *line, size_t n, uint64_t lexicon,
+                   struct store_campaign *out, struct signature_set **variants_out, unsigned *n_out,
+                   GError **error);
 
 #endif

@@ -3,7 +3,8 @@
 #include "tools/campaign.h"
 #include "tools/explain_internal.h"
 
-struct explanation *explain_message(const struct context *context, const char *path, const void *bytes, size_t n)
+struct explanation *explain_message(const struct context *context, const char *path, const void *bytes,
+                                    size_t n)
 {
     struct explanation *explanation = g_new0(struct explanation, 1);
     explanation->context = context;
@@ -77,8 +78,9 @@ static void pick_nearest(struct explanation *explanation, const struct signature
                 struct signature_likeness likeness = signature_compare(ours, theirs, rule);
                 const struct signature_likeness *best = &explanation->likeness;
                 if (ours->view != theirs->view ||
-                    (explanation->found && (likeness.level < best->level ||
-                                            (likeness.level == best->level && likeness.similarity <= best->similarity))))
+                    (explanation->found &&
+                     (likeness.level < best->level ||
+                      (likeness.level == best->level && likeness.similarity <= best->similarity))))
                     continue;
                 explanation->found = true;
                 explanation->likeness = likeness;
@@ -94,7 +96,8 @@ static bool read_campaign(struct explanation *explanation, uint64_t id, GError *
     struct store *store = explanation->context->store;
     g_autofree struct signature_set *variants = NULL;
     unsigned n = 0;
-    if (!store_show(store, id, &explanation->campaign, error) || !store_variants(store, id, &variants, &n, error))
+    if (!store_show(store, id, &explanation->campaign, error) ||
+        !store_variants(store, id, &variants, &n, error))
         return false;
     pick_nearest(explanation, variants, n);
     return true;
@@ -109,7 +112,8 @@ bool explain_find(struct explanation *explanation, const char *campaign, GError 
         if (!campaign_find(context->store, campaign, &id, error))
             return false;
     } else if (explanation->signatures.n > 0) {
-        if (!store_lookup(context->store, &explanation->signatures, &context->rule, &explanation->match, error))
+        if (!store_lookup(context->store, &explanation->signatures, &context->rule, &explanation->match,
+                          error))
             return false;
         id = explanation->match.campaign;
     }
@@ -136,12 +140,14 @@ static char *why_not_similar(const struct explanation *explanation)
         return g_strdup_printf("Not recognised: the similarity of %.2f is below the %.2f that tags.",
                                likeness->similarity, rule->tag);
     if (explanation->view == MESSAGE_FULL)
-        return g_strdup_printf("Not recognised: only the text with its footer is similar (%.2f), and there the %.2f "
-                               "that rejects is needed.",
-                               likeness->similarity, rule->reject);
-    return g_strdup_printf("Not recognised: the similarity of %.2f would do, but texts of %u and %u terms are too "
-                           "different in length to be the same mail.",
-                           likeness->similarity, explanation->ours.terms, explanation->theirs.terms);
+        return g_strdup_printf(
+            "Not recognised: only the text with its footer is similar (%.2f), and there the %.2f "
+            "that rejects is needed.",
+            likeness->similarity, rule->reject);
+    return g_strdup_printf(
+        "Not recognised: the similarity of %.2f would do, but texts of %u and %u terms are too "
+        "different in length to be the same mail.",
+        likeness->similarity, explanation->ours.terms, explanation->theirs.terms);
 }
 
 static char *why_similar(const struct explanation *explanation)
@@ -153,24 +159,27 @@ static char *why_similar(const struct explanation *explanation)
     if (campaign->state == STORE_ALLOWED)
         return g_strdup_printf("Not acted on: it resembles (%.2f) something that is allowed.", similarity);
     if (campaign->state == STORE_CANDIDATE)
-        return g_strdup_printf("Not acted on: it resembles the campaign (%.2f), but that is only a candidate: "
-                               "%u of %u reporters have confirmed it.",
-                               similarity, campaign->reporters, explanation->context->config->report.quorum);
+        return g_strdup_printf(
+            "Not acted on: it resembles the campaign (%.2f), but that is only a candidate: "
+            "%u of %u reporters have confirmed it.",
+            similarity, campaign->reporters, explanation->context->config->report.quorum);
     if (campaign->state == STORE_REVOKED)
-        return g_strdup_printf("Not acted on: it resembles the campaign (%.2f), but that was revoked.", similarity);
-    return g_strdup_printf("Recognised: %u of %u lexicons proposed the campaign, and the similarity of %.2f is at least "
-                           "the %.2f that %s.",
-                           explanation->likeness.shared, explanation->ours.n_lex, similarity,
-                           reject ? rule->reject : rule->tag, reject ? "rejects" : "tags");
+        return g_strdup_printf("Not acted on: it resembles the campaign (%.2f), but that was revoked.",
+                               similarity);
+    return g_strdup_printf(
+        "Recognised: %u of %u lexicons proposed the campaign, and the similarity of %.2f is at least "
+        "the %.2f that %s.",
+        explanation->likeness.shared, explanation->ours.n_lex, similarity, reject ? rule->reject : rule->tag,
+        reject ? "rejects" : "tags");
 }
 
 char *explain_sentence(const struct explanation *explanation)
 {
     if (explanation->signatures.n == 0)
-        return g_strdup_printf("Not recognised: %u words that count are too few to tell it from other mail; %u are "
-                               "needed.",
-                               explanation->n_used,
-                               MAX(explanation->context->config->match.min_terms, SIGNATURE_MIN_TERMS));
+        return g_strdup_printf(
+            "Not recognised: %u words that count are too few to tell it from other mail; %u are "
+            "needed.",
+            explanation->n_used, MAX(explanation->context->config->match.min_terms, SIGNATURE_MIN_TERMS));
     if (!explanation->found && explanation->named)
         return g_strdup("Not recognised: the message and the campaign have no view in common.");
     if (!explanation->found)

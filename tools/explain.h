@@ -10,7 +10,8 @@
 struct explanation;
 
 /* Reads and signs the message. `path` and `context` must outlive it. */
-struct explanation *explain_message(const struct context *context, const char *path, const void *bytes, size_t n);
+struct explanation *explain_message(const struct context *context, const char *path, const void *bytes,
+                                    size_t n);
 
 /* Compares it with a campaign, or (NULL) with the one that it resembles most, if any. */
 bool explain_find(struct explanation *explanation, const char *campaign, GError **error);

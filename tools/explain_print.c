@@ -24,12 +24,8 @@ static int compare_terms(const void *left, const void *right)
 }
 
 static const struct output_column columns[] = {
-    { "TERM", false, true },
-    { "COUNTS", false, false },
-    { "WEIGHT", true, false },
-    { "RARITY", true, false },
-    { "LEXICONS", false, true },
-    { "AGREED", false, true },
+    { "TERM", false, true },   { "COUNTS", false, false },  { "WEIGHT", true, false },
+    { "RARITY", true, false }, { "LEXICONS", false, true }, { "AGREED", false, true },
 };
 
 static void append_bits(GString *out, uint64_t bits)
@@ -50,11 +46,21 @@ static void cell(void *user, size_t row, unsigned column, GString *out)
         text = output_safe(term->term->text);
         g_string_append(out, text);
         break;
-    case 1: g_string_append(out, use_names[term->use]); break;
-    case 2: g_string_append(out, term->use == SIGNATURE_UNUSED ? "0" : "1"); break;
-    case 3: g_string_append_printf(out, term->known ? "%.2f" : "-", term->nidf); break;
-    case 4: append_bits(out, term->lexicons); break;
-    default: append_bits(out, term->agreed); break;
+    case 1:
+        g_string_append(out, use_names[term->use]);
+        break;
+    case 2:
+        g_string_append(out, term->use == SIGNATURE_UNUSED ? "0" : "1");
+        break;
+    case 3:
+        g_string_append_printf(out, term->known ? "%.2f" : "-", term->nidf);
+        break;
+    case 4:
+        append_bits(out, term->lexicons);
+        break;
+    default:
+        append_bits(out, term->agreed);
+        break;
     }
 }
 
@@ -77,7 +83,8 @@ static void print_message(const struct explanation *explanation)
     g_autoptr(GString) views = g_string_new(NULL);
     for (unsigned i = 0; i < explanation->signatures.n; i++)
         g_string_append_printf(views, "%s%s (%u)", i ? ", " : "",
-                               message_view_name(explanation->signatures.v[i].view), explanation->signatures.v[i].terms);
+                               message_view_name(explanation->signatures.v[i].view),
+                               explanation->signatures.v[i].terms);
     const char *cut = message_cut_names(explanation->arena, explanation->message->cut);
     output_pair("message", "%s", path);
     output_pair("views", "%s", views->len ? views->str : "none: too few words");
@@ -97,13 +104,14 @@ static void print_campaign(const struct explanation *explanation)
     g_autofree char *label = output_safe(campaign->label);
     output_pair("campaign", "%s%s%s, %s%s%s", output_colour(OUTPUT_BOLD), campaign_id_print(campaign->id, id),
                 output_plain(), store_state_name(campaign->state), *label ? ", " : "", label);
-    output_pair("compared", "%s view, variant %u of %u", message_view_name(explanation->view), explanation->variant,
-                explanation->variants);
+    output_pair("compared", "%s view, variant %u of %u", message_view_name(explanation->view),
+                explanation->variant, explanation->variants);
     output_pair("lexicons", "%u of %u agree (at least %u must)", likeness->shared, explanation->ours.n_lex,
                 rule->min_shared);
     output_pair("lengths", "%u and %u terms", explanation->ours.terms, explanation->theirs.terms);
     output_pair("distance", "%u of %d bits", likeness->distance, SIGNATURE_BITS);
-    output_pair("similarity", "%.2f (tags at %.2f, rejects at %.2f)", likeness->similarity, rule->tag, rule->reject);
+    output_pair("similarity", "%.2f (tags at %.2f, rejects at %.2f)", likeness->similarity, rule->tag,
+                rule->reject);
 }
 
 void explain_text(const struct explanation *explanation)
@@ -115,8 +123,8 @@ void explain_text(const struct explanation *explanation)
     print_campaign(explanation);
     putchar('\n');
     print_terms(explanation);
-    printf("%s%s%s\n", output_colour(colours[acts ? explanation->likeness.level : SIGNATURE_STRANGER]), sentence,
-           output_plain());
+    printf("%s%s%s\n", output_colour(colours[acts ? explanation->likeness.level : SIGNATURE_STRANGER]),
+           sentence, output_plain());
 }
 
 /* --- JSON --------------------------------------------------------------------------------------- */
@@ -170,9 +178,9 @@ void explain_json(const struct explanation *explanation)
     json_open(json, NULL, '{');
     json_string(json, "path", explanation->path);
     json_string(json, "verdict",
-                explanation->signatures.n == 0                             ? "unscannable"
+                explanation->signatures.n == 0                              ? "unscannable"
                 : acts && explanation->likeness.level != SIGNATURE_STRANGER ? "match"
-                                                                           : "clean");
+                                                                            : "clean");
     json_string(json, "level", acts ? levels[explanation->likeness.level] : NULL);
     json_hex(json, "campaign", explanation->found ? explanation->campaign.id : 0);
     if (explanation->found)

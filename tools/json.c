@@ -111,7 +111,8 @@ void json_time(struct json *json, const char *key, int64_t seconds)
     time_t when = (time_t)seconds;
     struct tm parts;
     char text[40];
-    if (seconds <= 0 || !gmtime_r(&when, &parts) || !strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts))
+    if (seconds <= 0 || !gmtime_r(&when, &parts) ||
+        !strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts))
         json_null(json, key);
     else
         json_string(json, key, text);
@@ -295,7 +296,8 @@ static struct json_value *read_number(struct reader *reader)
 {
     char digits[40];
     size_t n = 0;
-    while (reader->at < reader->end && n < sizeof digits - 1 && *reader->at && strchr("+-.0123456789eE", *reader->at))
+    while (reader->at < reader->end && n < sizeof digits - 1 && *reader->at &&
+           strchr("+-.0123456789eE", *reader->at))
         digits[n++] = *reader->at++;
     digits[n] = 0;
     char *stop = NULL;

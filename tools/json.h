@@ -24,8 +24,8 @@
 struct json;
 
 struct json *json_new(void);
-void json_open(struct json *json, const char *key, char bracket);  /* '{' or '[' */
-void json_close(struct json *json, char bracket);                  /* '}' or ']' */
+void json_open(struct json *json, const char *key, char bracket);       /* '{' or '[' */
+void json_close(struct json *json, char bracket);                       /* '}' or ']' */
 void json_string(struct json *json, const char *key, const char *text); /* NULL: null */
 void json_hex(struct json *json, const char *key, uint64_t value);      /* "16 digits"; 0: null */
 void json_uint(struct json *json, const char *key, uint64_t value);

@@ -128,7 +128,8 @@ static void fit(const struct output_column *columns, unsigned n, size_t *widths)
     }
 }
 
-void output_table(const struct output_column *columns, unsigned n_columns, size_t n_rows, output_cell cell, void *user)
+void output_table(const struct output_column *columns, unsigned n_columns, size_t n_rows, output_cell cell,
+                  void *user)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     g_autofree size_t *widths = g_new0(size_t, n_columns);

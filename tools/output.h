@@ -37,7 +37,8 @@ struct output_column {
 typedef void (*output_cell)(void *user, size_t row, unsigned column, GString *out);
 
 /* Prints a table: two passes over the cells, no copy of them. */
-void output_table(const struct output_column *columns, unsigned n_columns, size_t n_rows, output_cell cell, void *user);
+void output_table(const struct output_column *columns, unsigned n_columns, size_t n_rows, output_cell cell,
+                  void *user);
 
 /* One name and its value, aligned: "campaigns      1,234". */
 void output_pair(const char *name, const char *format, ...) G_GNUC_PRINTF(2, 3);

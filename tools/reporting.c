@@ -10,7 +10,8 @@ static bool check_name(const char *option, const char *text, GError **error)
     if (!text)
         return true;
     if (!g_utf8_validate(text, -1, NULL)) {
-        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "the text of --%s is not UTF-8: write it so", option);
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "the text of --%s is not UTF-8: write it so",
+                    option);
         return false;
     }
     for (const char *at = text; *at; at = g_utf8_next_char(at))
@@ -40,9 +41,9 @@ bool reporting_complete(struct reporting *reporting, GError **error)
 
 struct store_report reporting_report(const struct reporting *reporting)
 {
-    return (struct store_report){
-        .label = reporting->label, .source = reporting->source, .reporter = reporting->reporter
-    };
+    return (struct store_report) { .label = reporting->label,
+                                   .source = reporting->source,
+                                   .reporter = reporting->reporter };
 }
 
 void reporting_clear(struct reporting *reporting)
@@ -50,5 +51,5 @@ void reporting_clear(struct reporting *reporting)
     g_free(reporting->label);
     g_free(reporting->source);
     g_free(reporting->reporter);
-    *reporting = (struct reporting){ 0 };
+    *reporting = (struct reporting) { 0 };
 }
