@@ -322,7 +322,7 @@ static void finish_wide(struct scan *s, struct run *run, enum group group, size_
 {
     if (group == GROUP_CJK || group == GROUP_THAI)
         finish_grams(s, run, false);
-    else if (group == GROUP_WORD && run->n == 1)
+    else if (group == GROUP_WORD && run->n == 1 && run->fold[0]->length == 1)
         single_letter(s, run->c[0], start, end);
     else if (group != GROUP_NONE)
         finish_word(s, run);
