@@ -1,0 +1,252 @@
+#include "milter/snapshot.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+/* A store outlives the snapshot that opened it when the next one has the same. */
+struct shared_store {
+    gatomicrefcount references;
+    struct store *store;
+};
+
+struct holder {
+    struct snapshot snapshot; /* first: a snapshot is its holder */
+    gatomicrefcount references;
+    struct shared_store *shared;
+};
+
+static void shared_store_unref(struct shared_store *shared)
+{
+    if (shared && g_atomic_ref_count_dec(&shared->references)) {
+        store_close(&shared->store);
+        g_free(shared);
+    }
+}
+
+/* --- the parts -------------------------------------------------------------------------------------- */
+
+/* The error of a list, with the place of its key before it. */
+static void *located(void *list, const char *path, const char *section, const char *name, GError **error)
+{
+    if (!list && error && *error) {
+        g_autofree char *where = config_where(path, section, name);
+        g_prefix_error(error, "%s: %s: ", where, name);
+    }
+    return list;
+}
+
+static bool parse_lists(struct snapshot *s, const char *path, GError **error)
+{
+    const struct config *c = s->config;
+    s->networks = located(network_list_new(c->exempt.networks, error), path, "exempt", "networks", error);
+    if (!s->networks)
+        return false;
+    s->senders = located(address_list_new(c->exempt.senders, error), path, "exempt", "senders", error);
+    if (!s->senders)
+        return false;
+    s->recipients =
+        located(address_list_new(c->exempt.recipients, error), path, "exempt", "recipients", error);
+    if (!s->recipients)
+        return false;
+    s->dkim_domains =
+        located(domain_list_new(c->exempt.dkim_domains, error), path, "exempt", "dkim-domains", error);
+    if (!s->dkim_domains)
+        return false;
+    s->traps = located(address_list_new(c->trap.recipients, error), path, "trap", "recipients", error);
+    return s->traps != NULL;
+}
+
+static void copy_settings(struct snapshot *s)
+{
+    const struct config *c = s->config;
+    s->limits = (struct message_limits) {
+        .bytes = c->limits.message_bytes,
+        .header_bytes = c->limits.header_bytes,
+        .parts = c->limits.parts,
+        .depth = c->limits.depth,
+        .text_bytes = c->limits.text_bytes,
+        .terms = c->limits.terms,
+    };
+    s->rule = (struct signature_rule) {
+        .tag = c->match.tag_similarity,
+        .reject = c->match.reject_similarity,
+        .min_shared = c->match.min_shared,
+    };
+}
+
+static const char *null_if_empty(const char *text)
+{
+    return *text ? text : NULL;
+}
+
+static struct store *open_store(const struct snapshot *s, GError **error)
+{
+    const struct config *c = s->config;
+    struct store_options options = store_default_options;
+    options.url = c->store.url;
+    options.password_file = null_if_empty(c->store.password_file);
+    options.read_url = null_if_empty(c->store.read_url);
+    options.timeout = c->store.timeout;
+    options.ttl = c->store.ttl;
+    options.quorum = c->report.quorum;
+    options.trusted = (const char *const *)c->report.trusted;
+    options.wait_replicas = c->store.wait_replicas;
+    options.simhash_tables = c->store.simhash_tables;
+    return store_open(&options, s->lexicon, error);
+}
+
+static bool same_store(const struct snapshot *a, const struct snapshot *b)
+{
+    const struct config *x = a->config, *y = b->config;
+    return lexicon_id(a->lexicon) == lexicon_id(b->lexicon) && g_str_equal(x->store.url, y->store.url) &&
+           g_str_equal(x->store.password_file, y->store.password_file) &&
+           g_str_equal(x->store.read_url, y->store.read_url) && x->store.timeout == y->store.timeout &&
+           x->store.ttl == y->store.ttl && x->store.wait_replicas == y->store.wait_replicas &&
+           x->store.simhash_tables == y->store.simhash_tables && x->report.quorum == y->report.quorum &&
+           g_strv_equal((const char *const *)x->report.trusted, (const char *const *)y->report.trusted);
+}
+
+/*
+ * A password file whose content changed means a new password: the same name alone does not show it, so a
+ * store with a password file is always opened anew.
+ */
+static bool take_store(struct holder *next, struct snapshot *previous, GError **error)
+{
+    struct snapshot *s = &next->snapshot;
+    if (previous && same_store(s, previous) && !*s->config->store.password_file) {
+        next->shared = ((struct holder *)previous)->shared;
+        g_atomic_ref_count_inc(&next->shared->references);
+    } else {
+        struct store *store = open_store(s, error);
+        if (!store)
+            return false;
+        next->shared = g_new0(struct shared_store, 1);
+        g_atomic_ref_count_init(&next->shared->references);
+        next->shared->store = store;
+    }
+    s->store = next->shared->store;
+    return true;
+}
+
+/* --- the whole -------------------------------------------------------------------------------------- */
+
+static void replace(char **field, const char *value)
+{
+    if (value) {
+        g_free(*field);
+        *field = g_strdup(value);
+    }
+}
+
+static struct config *read_config(const struct snapshot_source *source, GError **error)
+{
+    struct config *config = config_load(source->path, error);
+    if (config) {
+        replace(&config->store.url, source->store);
+        replace(&config->lexicon.file, source->lexicon);
+    }
+    return config;
+}
+
+static struct holder *holder_new(const struct snapshot_source *source, GError **error)
+{
+    struct holder *holder = g_new0(struct holder, 1);
+    g_atomic_ref_count_init(&holder->references);
+    holder->snapshot.config = read_config(source, error);
+    if (!holder->snapshot.config || !parse_lists(&holder->snapshot, source->path, error)) {
+        snapshot_unref(&holder->snapshot);
+        return NULL;
+    }
+    copy_settings(&holder->snapshot);
+    return holder;
+}
+
+struct config *snapshot_config(const struct snapshot_source *source, GError **error)
+{
+    struct holder *holder = holder_new(source, error);
+    if (!holder)
+        return NULL;
+    struct config *config = config_ref(holder->snapshot.config);
+    snapshot_unref(&holder->snapshot);
+    return config;
+}
+
+struct snapshot *snapshot_load(const struct snapshot_source *source, struct snapshot *previous,
+                               GError **error)
+{
+    struct holder *holder = holder_new(source, error);
+    if (!holder)
+        return NULL;
+    struct snapshot *s = &holder->snapshot;
+    s->lexicon = lexicon_open(s->config->lexicon.file, error);
+    if (!s->lexicon || !take_store(holder, previous, error)) {
+        snapshot_unref(s);
+        return NULL;
+    }
+    return s;
+}
+
+struct snapshot *snapshot_ref(struct snapshot *snapshot)
+{
+    g_atomic_ref_count_inc(&((struct holder *)snapshot)->references);
+    return snapshot;
+}
+
+void snapshot_unref(struct snapshot *s)
+{
+    struct holder *holder = (struct holder *)s;
+    if (!s || !g_atomic_ref_count_dec(&holder->references))
+        return;
+    shared_store_unref(holder->shared);
+    if (s->lexicon)
+        lexicon_unref(s->lexicon);
+    network_list_free(s->networks);
+    address_list_free(s->senders);
+    address_list_free(s->recipients);
+    address_list_free(s->dkim_domains);
+    address_list_free(s->traps);
+    config_unref(s->config);
+    g_free(holder);
+}
+
+/* --- the slot --------------------------------------------------------------------------------------- */
+
+struct snapshot_slot {
+    GMutex mutex;
+    struct snapshot *current;
+};
+
+struct snapshot_slot *snapshot_slot_new(struct snapshot *first)
+{
+    struct snapshot_slot *slot = g_new0(struct snapshot_slot, 1);
+    g_mutex_init(&slot->mutex);
+    slot->current = snapshot_ref(first);
+    return slot;
+}
+
+struct snapshot *snapshot_slot_get(struct snapshot_slot *slot)
+{
+    g_mutex_lock(&slot->mutex);
+    struct snapshot *snapshot = snapshot_ref(slot->current);
+    g_mutex_unlock(&slot->mutex);
+    return snapshot;
+}
+
+void snapshot_slot_put(struct snapshot_slot *slot, struct snapshot *next)
+{
+    g_mutex_lock(&slot->mutex);
+    struct snapshot *last = slot->current;
+    slot->current = snapshot_ref(next);
+    g_mutex_unlock(&slot->mutex);
+    snapshot_unref(last);
+}
+
+void snapshot_slot_free(struct snapshot_slot *slot)
+{
+    if (!slot)
+        return;
+    snapshot_unref(slot->current);
+    g_mutex_clear(&slot->mutex);
+    g_free(slot);
+}
