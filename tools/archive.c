@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "store/campaign.h"
 #include "tools/json.h"
 
 #define ABOUT "about.json"
@@ -31,9 +32,9 @@ bool archive_prepare(const char *dir, GError **error)
     return make_folder(dir, error) && (access(dir, W_OK | X_OK) == 0 || cannot("write into", dir, error));
 }
 
-static char *folder_of(const char *dir, uint64_t campaign)
+static char *folder_of(const char *dir, uint32_t number)
 {
-    return g_strdup_printf("%s/%016" G_GINT64_MODIFIER "x", dir, campaign);
+    return g_strdup_printf("%s/%08x", dir, number);
 }
 
 /* Writes a file that is there wholly or not at all, and only for its owner. */
@@ -47,7 +48,8 @@ static bool write_file(const char *path, const void *bytes, size_t n, GError **e
     return false;
 }
 
-static bool keep_about(const char *folder, const struct store_report *details, GError **error)
+static bool keep_about(const char *folder, uint64_t campaign, const struct store_report *details,
+                       GError **error)
 {
     g_autofree char *path = g_build_filename(folder, ABOUT, NULL);
     if (g_file_test(path, G_FILE_TEST_EXISTS))
@@ -55,6 +57,7 @@ static bool keep_about(const char *folder, const struct store_report *details, G
     int64_t when = details->when ? details->when : g_get_real_time() / G_USEC_PER_SEC;
     struct json *json = json_new();
     json_open(json, NULL, '{');
+    json_hex(json, "campaign", campaign);
     json_string(json, "label", details->label);
     json_string(json, "source", details->source);
     json_string(json, "reporter", details->reporter);
@@ -65,20 +68,22 @@ static bool keep_about(const char *folder, const struct store_report *details, G
     return ok;
 }
 
-bool archive_keep(const char *dir, uint64_t campaign, const void *bytes, size_t n,
-                  const struct store_report *details, GError **error)
+bool archive_keep(const char *dir, const struct lexicon *lexicon, uint64_t campaign, const void *bytes,
+                  size_t n, const struct store_report *details, GError **error)
 {
-    g_autofree char *folder = folder_of(dir, campaign);
+    uint32_t number = 0;
+    campaign_number(lexicon_id(lexicon), campaign, &number);
+    g_autofree char *folder = folder_of(dir, number);
     g_autofree char *path =
         g_strdup_printf("%s/%016" G_GINT64_MODIFIER "x.eml", folder, hash_bytes(bytes, n, 0));
-    if (!make_folder(folder, error) || !keep_about(folder, details, error))
+    if (!make_folder(folder, error) || !keep_about(folder, campaign, details, error))
         return false;
     return g_file_test(path, G_FILE_TEST_EXISTS) || write_file(path, bytes, n, error);
 }
 
-static gint compare_ids(gconstpointer a, gconstpointer b)
+static gint compare_numbers(gconstpointer a, gconstpointer b)
 {
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
     return (left > right) - (left < right);
 }
 
@@ -92,20 +97,20 @@ GArray *archive_campaigns(const char *dir, GError **error)
         g_error_free(wrong);
         return NULL;
     }
-    GArray *ids = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+    GArray *numbers = g_array_new(FALSE, FALSE, sizeof(uint32_t));
     for (const char *name; (name = g_dir_read_name(folder));)
-        if (strlen(name) == 16 && strspn(name, "0123456789abcdef") == 16) {
-            uint64_t id = g_ascii_strtoull(name, NULL, 16);
-            g_array_append_val(ids, id);
+        if (strlen(name) == 8 && strspn(name, "0123456789abcdef") == 8) {
+            uint32_t number = (uint32_t)g_ascii_strtoull(name, NULL, 16);
+            g_array_append_val(numbers, number);
         }
     g_dir_close(folder);
-    g_array_sort(ids, compare_ids);
-    return ids;
+    g_array_sort(numbers, compare_numbers);
+    return numbers;
 }
 
-bool archive_has(const GArray *campaigns, uint64_t campaign)
+bool archive_has(const GArray *numbers, uint32_t number)
 {
-    return bsearch(&campaign, campaigns->data, campaigns->len, sizeof campaign, compare_ids) != NULL;
+    return bsearch(&number, numbers->data, numbers->len, sizeof number, compare_numbers) != NULL;
 }
 
 static gint compare_names(gconstpointer a, gconstpointer b)
@@ -113,9 +118,9 @@ static gint compare_names(gconstpointer a, gconstpointer b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-char **archive_prototypes(const char *dir, uint64_t campaign)
+char **archive_prototypes(const char *dir, uint32_t number)
 {
-    g_autofree char *path = folder_of(dir, campaign);
+    g_autofree char *path = folder_of(dir, number);
     GPtrArray *names = g_ptr_array_new();
     GDir *folder = g_dir_open(path, 0, NULL);
     for (const char *name; folder && (name = g_dir_read_name(folder));)
@@ -136,13 +141,13 @@ static void copy_name(char out[STORE_NAME_MAX], const char *text)
         *end = 0;
 }
 
-void archive_about(const char *dir, uint64_t campaign, struct store_campaign *out)
+void archive_about(const char *dir, uint32_t number, struct store_campaign *out)
 {
-    g_autofree char *folder = folder_of(dir, campaign), *path = g_build_filename(folder, ABOUT, NULL),
+    g_autofree char *folder = folder_of(dir, number), *path = g_build_filename(folder, ABOUT, NULL),
                     *text = NULL;
     gsize n = 0;
     struct arena *arena = arena_new();
-    *out = (struct store_campaign) { .id = campaign, .state = STORE_ACTIVE, .reports = 1, .reporters = 1 };
+    *out = (struct store_campaign) { .state = STORE_ACTIVE, .reports = 1, .reporters = 1 };
     const struct json_value *about =
         g_file_get_contents(path, &text, &n, NULL) ? json_read(arena, text, n, NULL) : NULL;
     copy_name(out->label, json_member_text(about, "label"));

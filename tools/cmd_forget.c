@@ -176,10 +176,11 @@ static int forget_all(struct forget *forget)
         forget_named(forget);
     if (!forget->error && command_interrupted() && code == EXIT_DONE)
         command_interrupted_error(&forget->error);
-    if (forget->error)
+    bool failed = forget->error != NULL;
+    if (failed)
         code = command_fail(g_steal_pointer(&forget->error));
     fflush(stdout);
-    if (!forget->context->quiet)
+    if (!forget->context->quiet && (!failed || forget->forgotten > 0))
         fprintf(stderr, "%s %" G_GUINT64_FORMAT "\n", forget->dry_run ? "would forget" : "forgotten",
                 forget->forgotten);
     return code;

@@ -15,7 +15,8 @@ struct import {
     struct context *context;
     char *source;
     gboolean strict, trust;
-    bool trusted;
+    bool trusted; /* by name, or --trust */
+    bool active;  /* its campaigns act at once: it is trusted, or the first report is enough here */
     const char *path;
     FILE *file;
     uint64_t line, bad, counts[STORE_REFUSED + 1];
@@ -98,7 +99,7 @@ static bool import_line(struct import *import, struct arena *arena, const GStrin
         !acceptable(import, &campaign, &error))
         return bad_line(import, error);
     enum store_outcome outcome;
-    if (!store_import(import->context->store, &campaign, variants, n, import->source, import->trusted,
+    if (!store_import(import->context->store, &campaign, variants, n, import->source, import->active,
                       &outcome, &import->error))
         return false;
     import->counts[outcome]++;
@@ -187,6 +188,7 @@ static int import_run(const struct command *self, struct context *context, int a
         if (!import.source)
             import.source = g_strdup("import");
         import.trusted = is_trusted(&import);
+        import.active = import.trusted || context->config->report.quorum <= 1;
         import_all(&import);
         code = finish(&import);
     }

@@ -55,7 +55,8 @@ static bool archive(struct report *report, const struct each_mail *mail, enum st
     if (!report->archive || !learnt)
         return true;
     struct store_report details = reporting_report(&report->who);
-    return archive_keep(report->archive, campaign, mail->bytes, mail->n_bytes, &details, &report->error);
+    return archive_keep(report->archive, report->context->lexicon, campaign, mail->bytes, mail->n_bytes,
+                        &details, &report->error);
 }
 
 static bool report_done(struct each_mail *mail, void *user)

@@ -3,8 +3,8 @@
  *
  * The old lexicon stays in force while the campaigns are written under the new one beside it; only when
  * all of them are there does the new file take the place of the old, so the filter never goes blind. A
- * campaign keeps its id, counts and state. Importing is idempotent: an interrupted run is taken up again
- * by the same command, and skips what is there already.
+ * campaign keeps its number, counts and state; its id follows from number and lexicon. Importing is
+ * idempotent: an interrupted run is taken up again by the same command.
  *
  * Both lexicons live in one store, and a store is open once at a time (LMDB wants it so): a batch of old
  * records is read, then the batch is signed and written.
@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "base/progress.h"
+#include "store/campaign.h"
 #include "tools/archive.h"
 #include "tools/campaign.h"
 #include "tools/command.h"
@@ -36,16 +37,16 @@ struct resign {
     char *from; /* the old lexicon's file */
     gboolean partial, no_switch;
     struct lexicon *old_lexicon; /* NULL: not known; the archive alone speaks */
-    GArray *ids;
+    GArray *numbers;
     guint next, end;     /* of the batch */
-    GHashTable *records; /* of the batch: &id -> struct store_campaign */
+    GHashTable *records; /* of the batch: number -> struct store_campaign */
     struct progress *progress;
     uint64_t done, counts[RESULTS];
     GError *error;
 };
 
 struct job {
-    uint64_t id;
+    uint32_t number;
     struct signature_set sets[STORE_VARIANTS];
     unsigned n;
 };
@@ -56,7 +57,7 @@ static void *next_job(void *user)
     if (command_interrupted() || resign->error || resign->next == resign->end)
         return NULL;
     struct job *job = g_new0(struct job, 1);
-    job->id = g_array_index(resign->ids, uint64_t, resign->next++);
+    job->number = g_array_index(resign->numbers, uint32_t, resign->next++);
     return job;
 }
 
@@ -89,20 +90,20 @@ static void work(void *item, void *worker, void *user)
 {
     struct job *job = item;
     const struct resign *resign = user;
-    char **paths = archive_prototypes(resign->dir, job->id);
+    char **paths = archive_prototypes(resign->dir, job->number);
     for (char **path = paths; *path && job->n < STORE_VARIANTS; path++)
         sign_file(job, *path, resign->context, worker);
     g_strfreev(paths);
 }
 
 /* What the campaign is now, by the old records; false: it was forgotten or has expired. */
-static bool current(struct resign *resign, uint64_t id, struct store_campaign *out)
+static bool current(struct resign *resign, uint32_t number, struct store_campaign *out)
 {
     if (!resign->old_lexicon) {
-        archive_about(resign->dir, id, out);
+        archive_about(resign->dir, number, out);
         return true;
     }
-    const struct store_campaign *record = g_hash_table_lookup(resign->records, &id);
+    const struct store_campaign *record = g_hash_table_lookup(resign->records, GUINT_TO_POINTER(number));
     if (record)
         *out = *record;
     return record != NULL;
@@ -110,31 +111,35 @@ static bool current(struct resign *resign, uint64_t id, struct store_campaign *o
 
 static enum result take(struct resign *resign, struct job *job)
 {
-    struct store_campaign campaign, there;
-    enum store_outcome outcome;
-    if (!current(resign, job->id, &campaign))
+    struct store_campaign campaign;
+    enum store_outcome outcome = STORE_NEW;
+    if (!current(resign, job->number, &campaign))
         return GONE;
-    if (store_show(resign->context->store, job->id, &there, NULL) && there.variants >= job->n)
-        return ALREADY;
     if (job->n == 0)
         return UNSCANNABLE;
-    store_import(resign->context->store, &campaign, job->sets, job->n, campaign.source, true, &outcome,
-                 &resign->error);
-    return RESIGNED;
+    campaign.id = campaign_id(lexicon_id(resign->context->lexicon), job->number);
+    /* No source: it is our own campaign that comes back, with its reporters. */
+    store_import(resign->context->store, &campaign, job->sets, job->n, NULL, true, &outcome, &resign->error);
+    return outcome == STORE_DUPLICATE ? ALREADY : RESIGNED;
 }
 
-static void print(const struct resign *resign, uint64_t id, enum result result)
+static void print(const struct resign *resign, uint32_t number, enum result result)
 {
-    char text[CAMPAIGN_ID];
+    uint64_t id = campaign_id(lexicon_id(resign->context->lexicon), number);
+    uint64_t old = resign->old_lexicon ? campaign_id(lexicon_id(resign->old_lexicon), number) : 0;
+    char text[CAMPAIGN_ID], old_text[CAMPAIGN_ID] = "-";
     if (resign->context->json) {
         struct json *json = json_new();
         json_open(json, NULL, '{');
         json_string(json, "result", result_names[result]);
         json_hex(json, "campaign", id);
+        json_hex(json, "was", old);
         json_close(json, '}');
         json_print(&json);
     } else if (!resign->context->quiet) {
-        printf("%s\t%s\n", result_names[result], campaign_id_print(id, text));
+        if (old)
+            campaign_id_print(old, old_text);
+        printf("%s\t%s\t%s\n", result_names[result], campaign_id_print(id, text), old_text);
     }
 }
 
@@ -146,7 +151,7 @@ static bool done(void *item, void *user)
         enum result result = take(resign, job);
         if (!resign->error) {
             resign->counts[result]++;
-            print(resign, job->id, result);
+            print(resign, job->number, result);
         }
     }
     progress_set(resign->progress, ++resign->done);
@@ -157,14 +162,16 @@ static bool done(void *item, void *user)
 /* --- switching over ----------------------------------------------------------------------------- */
 
 struct missing {
-    const GArray *ids;
+    const struct resign *resign;
     uint64_t n;
 };
 
 static bool count_missing(const struct store_campaign *campaign, void *user)
 {
     struct missing *missing = user;
-    missing->n += !archive_has(missing->ids, campaign->id);
+    uint32_t number = 0;
+    campaign_number(lexicon_id(missing->resign->old_lexicon), campaign->id, &number);
+    missing->n += !archive_has(missing->resign->numbers, number);
     return true;
 }
 
@@ -177,7 +184,7 @@ static struct store *open_old_store(const struct resign *resign, GError **error)
 /* All campaigns must have come along, or the filter would forget the others. */
 static bool complete(struct resign *resign)
 {
-    struct missing missing = { .ids = resign->ids };
+    struct missing missing = { .resign = resign };
     if (resign->old_lexicon) {
         struct store *old = open_old_store(resign, &resign->error);
         if (old)
@@ -194,22 +201,37 @@ static bool complete(struct resign *resign)
     return !resign->error;
 }
 
+static bool cannot(const char *what, const char *path, GError **error)
+{
+    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_OUTPUT, "cannot %s %s: %s", what, path,
+                g_strerror(errno));
+    return false;
+}
+
+/* A copy beside the old file, for the same owner: the daemon must be able to read it. */
+static bool copy_beside(const char *from, const char *path, const char *copy, GError **error)
+{
+    g_autofree char *bytes = NULL;
+    gsize n = 0;
+    GStatBuf about;
+    bool there = g_stat(path, &about) == 0;
+    int mode = there ? (int)(about.st_mode & 0777) : 0640;
+    return g_file_get_contents(from, &bytes, &n, error) &&
+           g_file_set_contents_full(copy, bytes, (gssize)n, G_FILE_SET_CONTENTS_CONSISTENT, mode, error) &&
+           (!there || chown(copy, about.st_uid, about.st_gid) == 0 ||
+            cannot("give to its owner", copy, error));
+}
+
 /* The new file takes the old one's name in one step; the old one stays beside it. */
 static bool replace(const char *new_path, const char *path, GError **error)
 {
-    g_autofree char *bytes = NULL, *backup = g_strdup_printf("%s.old", path);
-    gsize n = 0;
-    GStatBuf about;
-    int mode = g_stat(path, &about) == 0 ? (int)(about.st_mode & 0777) : 0640;
-    if (!g_file_get_contents(new_path, &bytes, &n, error))
+    g_autofree char *backup = g_strdup_printf("%s.old", path), *copy = g_strdup_printf("%s.new", path);
+    if (!copy_beside(new_path, path, copy, error))
         return false;
     g_unlink(backup);
-    if (link(path, backup) != 0 && errno != ENOENT) {
-        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_OUTPUT, "cannot keep the old lexicon as %s: %s",
-                    backup, g_strerror(errno));
-        return false;
-    }
-    return g_file_set_contents_full(path, bytes, (gssize)n, G_FILE_SET_CONTENTS_CONSISTENT, mode, error);
+    if (link(path, backup) != 0 && errno != ENOENT)
+        return cannot("keep the old lexicon as", backup, error);
+    return g_rename(copy, path) == 0 || cannot("replace", path, error);
 }
 
 static void switch_over(struct resign *resign)
@@ -247,9 +269,10 @@ static bool read_records(struct resign *resign)
     struct store *old = open_old_store(resign, &resign->error);
     g_hash_table_remove_all(resign->records);
     for (guint i = resign->next; old && i < resign->end && !resign->error; i++) {
+        uint32_t number = g_array_index(resign->numbers, uint32_t, i);
         struct store_campaign *record = g_new(struct store_campaign, 1);
-        if (store_show(old, g_array_index(resign->ids, uint64_t, i), record, &resign->error)) {
-            g_hash_table_replace(resign->records, &record->id, record);
+        if (store_show(old, campaign_id(lexicon_id(resign->old_lexicon), number), record, &resign->error)) {
+            g_hash_table_replace(resign->records, GUINT_TO_POINTER(number), record);
             continue;
         }
         g_free(record);
@@ -263,7 +286,7 @@ static bool read_records(struct resign *resign)
 static void resign_batch(struct resign *resign)
 {
     struct context *context = resign->context;
-    resign->end = MIN(resign->next + BATCH, resign->ids->len);
+    resign->end = MIN(resign->next + BATCH, resign->numbers->len);
     if ((resign->old_lexicon && !read_records(resign)) || !context_open_store(context, false, &resign->error))
         return;
     pool_run(&(struct pool_plan) { .threads = (unsigned)context->jobs,
@@ -281,13 +304,13 @@ static int finish(struct resign *resign)
     if (!resign->error && command_interrupted())
         g_set_error(&resign->error, REFRAIN_ERROR, REFRAIN_ERROR_INTERRUPTED,
                     "interrupted: the old lexicon stays in force; run the same command again to go on");
-    if (!resign->error)
-        switch_over(resign);
     fflush(stdout);
     if (!resign->context->quiet)
         fprintf(stderr, "resigned %s, already there %s, gone %s, unscannable %s\n",
                 output_count(resign->counts[RESIGNED]), output_count(resign->counts[ALREADY]),
                 output_count(resign->counts[GONE]), output_count(resign->counts[UNSCANNABLE]));
+    if (!resign->error)
+        switch_over(resign);
     return command_fail(g_steal_pointer(&resign->error));
 }
 
@@ -295,9 +318,9 @@ static int resign_all(struct resign *resign)
 {
     struct context *context = resign->context;
     message_init();
-    resign->records = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
-    resign->progress = progress_new("campaigns", resign->ids->len, context->quiet || output_terminal());
-    while (resign->next < resign->ids->len && !resign->error && !command_interrupted())
+    resign->records = g_hash_table_new_full(NULL, NULL, NULL, g_free);
+    resign->progress = progress_new("campaigns", resign->numbers->len, context->quiet || output_terminal());
+    while (resign->next < resign->numbers->len && !resign->error && !command_interrupted())
         resign_batch(resign);
     progress_end(&resign->progress);
     g_hash_table_destroy(resign->records);
@@ -320,15 +343,15 @@ static int resign_run(const struct command *self, struct context *context, int a
     int code;
     if (!context_parse(context, self, options, argc, argv, &error) ||
         !context_arguments(context, self, 1, 1, &error) ||
-        !(resign.ids = archive_campaigns(resign.dir = context->arguments[0], &error)) ||
+        !(resign.numbers = archive_campaigns(resign.dir = context->arguments[0], &error)) ||
         !context_open(context, CONTEXT_LEXICON, &error) || !open_old_lexicon(&resign, &error))
         code = command_fail(error);
     else
         code = resign_all(&resign);
     if (resign.old_lexicon)
         lexicon_unref(resign.old_lexicon);
-    if (resign.ids)
-        g_array_free(resign.ids, TRUE);
+    if (resign.numbers)
+        g_array_free(resign.numbers, TRUE);
     g_free(resign.from);
     return code;
 }

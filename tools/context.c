@@ -56,8 +56,9 @@ bool context_parse(struct context *context, const struct command *command, const
     };
     g_autofree char *arguments = g_strdup_printf("%s", command->arguments);
     GOptionContext *options = g_option_context_new(arguments);
+    const char *end = g_str_has_suffix(command->summary, "?") ? "" : ".";
     g_autofree char *summary =
-        g_strdup_printf("%c%s.", g_ascii_toupper(command->summary[0]), command->summary + 1);
+        g_strdup_printf("%c%s%s", g_ascii_toupper(command->summary[0]), command->summary + 1, end);
     g_option_context_set_summary(options, summary);
     g_option_context_set_description(options, command->more);
     if (own)

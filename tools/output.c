@@ -1,6 +1,7 @@
 #include "tools/output.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,11 +215,19 @@ bool output_broken(void)
     return ferror(stdout) != 0;
 }
 
+/* A reader that has gone away (head, less) is no error to talk about. */
+static bool reader_gone(void)
+{
+    struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
 bool output_finish(void)
 {
     errno = 0;
-    bool failed = output_broken() | (fflush(stdout) != 0);
-    if (failed && errno != EPIPE && errno != 0)
-        fprintf(stderr, "refrain: cannot write the output: %s\n", g_strerror(errno));
+    bool failed = fflush(stdout) != 0 || output_broken();
+    if (failed && !reader_gone())
+        fprintf(stderr, "refrain: cannot write the output: %s\n",
+                errno ? g_strerror(errno) : "is the disk full?");
     return !failed;
 }
