@@ -69,11 +69,11 @@ ok "show knows frequency, class and lexicons" sh -c '"$0" show one.lex Dear UNHE
 ok "show lists the lexicons of a dropout" sh -c '"$0" show paper.lex --json about | grep -q "\"class\":\"below\",\"lexicons\":\[\]" && "$0" show --lexicon paper.lex --json casino | grep -q "\"class\":\"secondary\",\"lexicons\":\[0,"' "$program"
 ok "the shipped frequencies make a lexicon without being named" sh -c 'REFRAIN_DATADIR=$1 "$0" make -o shipped.lex >shipped && grep -q " in 1[0-9] collections$" shipped' "$program" "$SRCDIR/lexicon"
 
-ok "no argument is an error" refuses "see refrain-lexicon" nothing
+ok "an unknown command is an error" refuses "see refrain-lexicon" nothing
 ok "an unknown option is an error" refuses "see refrain-lexicon make" make --wrong
 ok "an unreadable path is an error" refuses "nowhere" count nowhere -o out.df
 ok "one unreadable path among good ones is an error" refuses "nowhere" count a nowhere -o out.df
-ok "no document is an error" sh -c 'mkdir empty && printf "\n\n" >empty.txt'
+mkdir empty; printf '\n\n' >empty.txt
 ok "an empty folder is an error" refuses "no document" count empty -o out.df
 ok "empty lines are an error" refuses "no document" count --lines empty.txt -o out.df
 ok "a missing output is an error" refuses "add -o" count a
@@ -92,7 +92,7 @@ ok "a range that is no range is an error" refuses "nidf range" make "$tiny" --sc
 ok "a nonsense share is an error" refuses "share to drop" make "$tiny" --scheme dropout --drop 1.5 -o out.lex
 ok "too many lexicons are an error" refuses "1 to 64" make "$tiny" --lexicons 65 -o out.lex
 ok "a nonsense scheme is an error" refuses "adaptive or dropout" make "$tiny" --scheme magic -o out.lex
-ok "a short secret is an error" sh -c 'echo short >short'
+echo short >short
 ok "a short seed file is an error" refuses "too short" make "$tiny" --seed-file short -o out.lex
 ok "missing frequencies are an error" refuses "cannot open" make none.df -o out.lex
 ok "a lexicon is not a frequency file" refuses "not a frequency file" make one.lex -o out.lex
