@@ -83,13 +83,23 @@ static bool is_address(const struct scan *s, size_t word, size_t at)
     return i + 1 < s->n && one_of(s->text[i], ".-_@") && is_word_byte(s->text[i + 1]);
 }
 
+/* A letter comes next, perhaps behind more @ and $ that stand for letters: p@$$word. */
+static bool letter_follows(const struct scan *s, size_t i)
+{
+    size_t end = MIN(s->n, i + 4);
+    for (i++; i < end && one_of(s->text[i], "@$"); i++)
+        ;
+    return i < end && is_ascii_letter(s->text[i]);
+}
+
 /*
- * vi@gra, ca$h, v!agra: the letter that a symbol stands for, or 0. Only between two letters; never where
- * an address may be, and not where a sentence ends without a space: "Great!Now".
+ * vi@gra, ca$h, v!agra: the letter that a symbol stands for, or 0. Only inside a word; never where an address
+ * may be, and not where a sentence ends without a space: "Great!Now".
  */
 static unsigned char symbol_letter(const struct scan *s, size_t word, size_t i)
 {
-    if (i == word || i + 1 >= s->n || !is_ascii_letter(s->text[i - 1]) || !is_ascii_letter(s->text[i + 1]))
+    bool behind_letter = i > word && (is_ascii_letter(s->text[i - 1]) || one_of(s->text[i - 1], "@$"));
+    if (!behind_letter || !letter_follows(s, i))
         return 0;
     bool new_sentence = g_ascii_islower((char)s->text[i - 1]) && g_ascii_isupper((char)s->text[i + 1]);
     switch (s->text[i]) {
