@@ -1,0 +1,240 @@
+/* refrain eval: how well would this work on my own mail? */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "tools/command.h"
+#include "tools/eval/survival.h"
+#include "tools/json.h"
+#include "tools/output.h"
+
+struct options {
+    char **spam, **ham;
+    double share, stream;
+    int seed, mutated;
+    gboolean show_ham_hits;
+};
+
+struct findings {
+    struct eval_result sampled, all;
+    struct eval_score stream;
+    struct eval_score *survival; /* one a mutation; NULL: not asked for */
+};
+
+static double percent(size_t part, size_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void print_row(const char *name, const struct eval_score *score)
+{
+    printf("  %-42s %6.2f %%  %6.2f %%   of %s\n", name, percent(score->tagged, score->n),
+           percent(score->rejected, score->n), output_count(score->n));
+}
+
+static void print_ham(const char *name, const struct eval_score *score)
+{
+    printf("  %-42s %6zu    %6zu     of %s\n", name, score->tagged, score->rejected, output_count(score->n));
+}
+
+static void print_title(const char *title)
+{
+    printf("\n%s%s%s\n", output_colour(OUTPUT_BOLD), title, output_plain());
+}
+
+static void print_findings(const struct findings *found, const struct options *options)
+{
+    g_autofree char *title = g_strdup_printf("%.0f %% of the spam reported, the rest checked", options->share * 100);
+    printf("  %-42s %8s  %8s\n", "", "tag", "reject");
+    print_title(title);
+    print_row("caught", &found->sampled.caught);
+    print_row("caught, no trivial copies", &found->sampled.nontrivial);
+    print_ham("ham hit", &found->sampled.ham);
+    print_title("All spam reported");
+    print_ham("ham hit", &found->all.ham);
+    printf("  %-42s %8.2f\n", "candidates per ham message", found->all.proposed);
+    g_autofree char *stream = g_strdup_printf("In order, each reported with probability %.2f", options->stream);
+    print_title(stream);
+    print_row("caught on arrival", &found->stream);
+    if (!found->survival)
+        return;
+    print_title("Mutated copies of reported spam");
+    for (unsigned m = 0; m < eval_n_mutations; m++)
+        print_row(eval_mutations[m].name, &found->survival[m]);
+}
+
+static void json_score(struct json *json, const char *key, const struct eval_score *score)
+{
+    json_open(json, key, '{');
+    json_uint(json, "of", score->n);
+    json_uint(json, "tag", score->tagged);
+    json_uint(json, "reject", score->rejected);
+    json_close(json, '}');
+}
+
+static void print_json(const struct findings *found, const struct options *options, const struct context *context)
+{
+    struct json *json = json_new();
+    json_open(json, NULL, '{');
+    json_hex(json, "lexicon", lexicon_id(context->lexicon));
+    json_int(json, "seed", options->seed);
+    json_real(json, "share", options->share, 3);
+    json_score(json, "caught", &found->sampled.caught);
+    json_score(json, "nontrivial", &found->sampled.nontrivial);
+    json_score(json, "ham", &found->sampled.ham);
+    json_score(json, "ham_all", &found->all.ham);
+    json_real(json, "proposed", found->all.proposed, 2);
+    json_score(json, "stream", &found->stream);
+    json_open(json, "mutations", '[');
+    for (unsigned m = 0; found->survival && m < eval_n_mutations; m++) {
+        json_open(json, NULL, '{');
+        json_string(json, "name", eval_mutations[m].name);
+        json_score(json, "score", &found->survival[m]);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_close(json, '}');
+    json_print(&json);
+}
+
+static void print_ham_hits(const struct eval_result *result)
+{
+    print_title("Ham that resembles reported spam");
+    if (result->ham_hits->len == 0)
+        puts("  none");
+    for (guint i = 0; i < result->ham_hits->len; i++) {
+        const struct eval_hit *hit = &g_array_index(result->ham_hits, struct eval_hit, i);
+        g_autofree char *ham = output_safe(hit->mail->path), *spam = output_safe(hit->answer.prototype->path);
+        printf("  %.2f %-5s  %s\n              %s\n", hit->answer.likeness.similarity,
+               message_view_name(hit->answer.view), ham, spam);
+    }
+}
+
+/* The lowest setting, from where it stands up, that no ham reaches when all spam is reported. */
+static double safe_setting(const struct eval_result *all, double from)
+{
+    for (unsigned step = (unsigned)(from * 100 + 0.5); step < EVAL_STEPS; step++)
+        if (all->ham_at[step] == 0)
+            return step / 100.0;
+    return 1.0;
+}
+
+static void print_suggestion(const struct findings *found, const struct signature_rule *rule)
+{
+    double tag = safe_setting(&found->all, 0.45);
+    double reject = MIN(MAX(rule->reject, tag + 0.15), 1.0);
+    print_title("Suggestion for refrain.conf");
+    printf("  tag-similarity = %.2f     the lowest from 0.45 up that hits no ham here\n", tag);
+    printf("  reject-similarity = %.2f\n", reject);
+    if (found->all.ham.tagged > 0)
+        puts("  Look at the ham that was hit first (--show-ham-hits): a wrong label needs no other setting.");
+}
+
+static bool read_mail(struct context *context, const struct options *options, struct eval_collection *spam,
+                      struct eval_collection *ham, GError **error)
+{
+    if (!eval_collection_read(context, options->spam, spam) || !eval_collection_read(context, options->ham, ham))
+        return false;
+    if (spam->n < 10 || ham->n < 1) {
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT,
+                    "%zu spam and %zu ham messages are too few to tell anything: give at least 10 and 1", spam->n,
+                    ham->n);
+        return false;
+    }
+    return true;
+}
+
+static bool evaluate(struct context *context, const struct options *options, struct eval_collection *spam,
+                     struct eval_collection *ham, struct findings *found, GError **error)
+{
+    struct eval_settings settings = { .rule = context->rule,
+                                      .seed = (uint32_t)options->seed,
+                                      .threads = (unsigned)context->jobs };
+    if (!read_mail(context, options, spam, ham, error))
+        return false;
+    found->sampled = eval_reported(&settings, spam, ham, options->share);
+    found->all = eval_reported(&settings, spam, ham, 1.0);
+    found->stream = eval_stream(&settings, spam, options->stream);
+    if (options->mutated == 0)
+        return true;
+    GArray *samples;
+    if (!eval_samples_read(context, &settings, options->spam, spam, options->ham, ham, (size_t)options->mutated,
+                           &samples))
+        return false;
+    found->survival = g_new0(struct eval_score, eval_n_mutations);
+    eval_survival(context, &settings, samples, found->survival);
+    eval_samples_free(&samples);
+    return true;
+}
+
+static bool options_make_sense(const struct options *options, GError **error)
+{
+    const char *wrong = NULL;
+    if (!options->spam || !options->ham)
+        wrong = "eval needs --spam PATH and --ham PATH";
+    else if (options->share <= 0 || options->share >= 1)
+        wrong = "--share is a number between 0 and 1";
+    else if (options->stream < 0 || options->stream > 1)
+        wrong = "--stream is a probability from 0 to 1";
+    else if (options->mutated < 0)
+        wrong = "--mutate is a number of messages";
+    if (wrong)
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "%s: see refrain eval --help", wrong);
+    return wrong == NULL;
+}
+
+static void print_all(const struct context *context, const struct options *options, const struct findings *found)
+{
+    if (context->json) {
+        print_json(found, options, context);
+        return;
+    }
+    print_findings(found, options);
+    if (options->show_ham_hits)
+        print_ham_hits(&found->all);
+    print_suggestion(found, &context->rule);
+}
+
+static int eval_run(const struct command *self, struct context *context, int argc, char **argv)
+{
+    struct options options = { .share = 0.1, .stream = 0.1, .seed = 1, .mutated = 2000 };
+    const GOptionEntry entries[] = {
+        { "spam", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.spam, "spam messages; may be given again", "PATH" },
+        { "ham", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.ham, "innocent messages; may be given again", "PATH" },
+        { "share", 0, 0, G_OPTION_ARG_DOUBLE, &options.share, "share of the spam that is reported (0.1)", "X" },
+        { "stream", 0, 0, G_OPTION_ARG_DOUBLE, &options.stream, "chance that a passing spam is reported (0.1)", "P" },
+        { "mutate", 0, 0, G_OPTION_ARG_INT, &options.mutated, "messages to mutate (2000; 0: none)", "N" },
+        { "seed", 0, 0, G_OPTION_ARG_INT, &options.seed, "of everything random (1)", "N" },
+        { "show-ham-hits", 0, 0, G_OPTION_ARG_NONE, &options.show_ham_hits, "list them beside what they resemble",
+          NULL },
+        { NULL },
+    };
+    GError *error = NULL;
+    struct eval_collection spam = { 0 }, ham = { 0 };
+    struct findings found = { 0 };
+    int code = EXIT_DONE;
+    if (!context_parse(context, self, entries, argc, argv, &error) || !options_make_sense(&options, &error) ||
+        !context_open(context, CONTEXT_LEXICON, &error) ||
+        !evaluate(context, &options, &spam, &ham, &found, &error))
+        code = error || !context->help ? command_fail(error) : EXIT_DONE;
+    else
+        print_all(context, &options, &found);
+    if (found.sampled.ham_hits) {
+        eval_result_clear(&found.sampled);
+        eval_result_clear(&found.all);
+    }
+    g_free(found.survival);
+    eval_collection_clear(&spam);
+    eval_collection_clear(&ham);
+    g_strfreev(options.spam);
+    g_strfreev(options.ham);
+    return code;
+}
+
+const struct command cmd_eval = {
+    .name = "eval",
+    .arguments = "--spam PATH --ham PATH",
+    .summary = "how well would this work on my own mail?",
+    .more = "Reports a random share of the spam and checks the rest and all ham; then reports all spam and\n"
+            "checks all ham; then mutates reported spam as spammers do. No store is touched.\n",
+    .run = eval_run,
+};
