@@ -134,6 +134,33 @@ struct message *message_read(struct arena *arena, const void *bytes, size_t n, u
     return message;
 }
 
+static void write_link(void *user, const char *host, size_t n)
+{
+    struct text *links = user;
+    text_append(links, "http://", 7);
+    text_append(links, host, n);
+    text_end_line(links);
+}
+
+const char *message_text(struct arena *arena, const void *bytes, size_t n, const struct message_limits *limits,
+                         size_t *n_out)
+{
+    struct text links, all;
+    struct parts walk;
+    text_init(&links, arena, limits->text_bytes);
+    parts_init(&walk, arena, limits);
+    walk.links = (struct html_links) { write_link, &links };
+    parts_read(&walk, bytes, n);
+    text_init(&all, arena, limits->text_bytes + walk.subject.n + links.n + 2);
+    text_append(&all, walk.subject.v, walk.subject.n);
+    text_end_line(&all);
+    text_append(&all, walk.text.v, walk.text.n);
+    text_end_line(&all);
+    text_append(&all, links.v, links.n);
+    *n_out = all.n;
+    return all.v;
+}
+
 struct terms message_terms_of_text(struct arena *arena, const char *text, size_t n, uint64_t key,
                                    const struct message_limits *limits)
 {

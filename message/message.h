@@ -72,6 +72,13 @@ struct terms message_terms_of_text(struct arena *arena, const char *text, size_t
                                    const struct message_limits *limits);
 
 /*
+ * The visible text itself, subject first and the hosts of links as URLs last: for experiments, never for
+ * a log or a store. UTF-8, not ended by a NUL.
+ */
+const char *message_text(struct arena *arena, const void *bytes, size_t n, const struct message_limits *limits,
+                         size_t *n_out);
+
+/*
  * Once per process, before any other function here and before threads start. From then on GMime gives
  * message/rfc822 and its kin as plain parts (GMimePart), whose content is the message inside: its own way
  * would parse the addresses there, by a recursion that a long header drives through the stack. Guard the

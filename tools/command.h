@@ -17,7 +17,7 @@ struct command {
 };
 
 extern const struct command cmd_report, cmd_check, cmd_explain, cmd_sign, cmd_allow, cmd_forget, cmd_list,
-    cmd_show, cmd_stats, cmd_expire, cmd_export, cmd_import, cmd_resign, cmd_ping;
+    cmd_show, cmd_stats, cmd_expire, cmd_export, cmd_import, cmd_resign, cmd_eval, cmd_ping;
 
 /* Prints "refrain: what went wrong" for an error and frees it. Returns EXIT_ERROR. NULL: EXIT_DONE. */
 int command_fail(GError *error);

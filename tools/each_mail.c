@@ -65,7 +65,7 @@ static void sign(struct each_mail *mail, const struct context *context, struct a
     signature_make_all(context->lexicon, message, context->config->match.min_terms, &mail->signatures);
     mail->terms = message->view[MESSAGE_BODY].n;
     mail->unscannable = mail->signatures.n == 0 ? "too few words" : NULL;
-    arena_reset(arena);
+    mail->message = message;
 }
 
 static void one_mail(struct job *job, const char *unscannable)
@@ -120,6 +120,8 @@ static void work(void *item, void *worker, void *user)
             sign(mail, plan->context, worker);
         if (plan->work)
             mail->result = plan->work(mail, plan->user);
+        mail->message = NULL;
+        arena_reset(worker);
     }
 }
 

@@ -26,6 +26,7 @@ struct each_mail {
     struct signature_set signatures; /* n = 0: unscannable */
     const char *unscannable;         /* why; NULL when there is a signature */
     unsigned terms;                  /* of the body view */
+    const struct message *message;   /* its terms; only inside work(), NULL where it was not read */
     void *result;                    /* of work(); done() frees it */
 };
 

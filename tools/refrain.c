@@ -12,7 +12,8 @@
 
 static const struct command *const commands[] = {
     &cmd_report, &cmd_check, &cmd_explain, &cmd_sign,   &cmd_allow,  &cmd_forget, &cmd_list,
-    &cmd_show,   &cmd_stats, &cmd_expire,  &cmd_export, &cmd_import, &cmd_resign, &cmd_ping,
+    &cmd_show,   &cmd_stats, &cmd_expire,  &cmd_export, &cmd_import, &cmd_resign, &cmd_eval,
+    &cmd_ping,
 };
 
 static void print_help(FILE *out)

@@ -29,7 +29,8 @@ static void *keep(struct each_mail *mail, void *user)
 {
     (void)user;
     struct eval_mail *kept = g_new0(struct eval_mail, 1);
-    eval_mail_fill(kept, &mail->signatures, mail->message);
+    if (mail->message)
+        eval_mail_fill(kept, &mail->signatures, mail->message);
     kept->path = g_strdup(mail->path);
     return kept;
 }
