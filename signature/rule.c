@@ -101,3 +101,73 @@ struct signature_likeness signature_compare(const struct signature *a, const str
         likeness.level = level_of(a, b, likeness.similarity, rule);
     return likeness;
 }
+
+bool signature_closer(const struct signature_likeness *a, const struct signature_likeness *b)
+{
+    if (a->level != b->level)
+        return a->level > b->level;
+    if (a->similarity != b->similarity)
+        return a->similarity > b->similarity;
+    return a->distance != b->distance ? a->distance < b->distance : a->shared > b->shared;
+}
+
+unsigned signature_family(enum message_view view)
+{
+    return view == MESSAGE_FULL ? MESSAGE_BODY : view;
+}
+
+static const struct signature *find_view(const struct signature_set *set, enum message_view view)
+{
+    for (unsigned i = 0; i < set->n; i++)
+        if (set->v[i].view == view)
+            return &set->v[i];
+    return NULL;
+}
+
+static bool mostly_footer(const struct signature_set *set)
+{
+    const struct signature *body = find_view(set, MESSAGE_BODY), *full = find_view(set, MESSAGE_FULL);
+    return full && (!body || body->terms * 3u < full->terms * 2u);
+}
+
+/* The signature over all of the text: where there is no footer that is the body's. */
+static const struct signature *whole_text(const struct signature_set *set)
+{
+    const struct signature *full = find_view(set, MESSAGE_FULL);
+    return full ? full : find_view(set, MESSAGE_BODY);
+}
+
+struct closest {
+    struct signature_likeness likeness;
+    struct signature_pair pair;
+};
+
+static void consider(struct closest *closest, const struct signature *message, const struct signature *prototype,
+                     enum message_view view, const struct signature_rule *rule)
+{
+    if (!message || !prototype)
+        return;
+    struct signature a = *message, b = *prototype;
+    a.view = b.view = view;
+    struct signature_likeness likeness = signature_compare(&a, &b, rule);
+    if (closest->pair.message && !signature_closer(&likeness, &closest->likeness))
+        return;
+    closest->likeness = likeness;
+    closest->pair = (struct signature_pair) { message, prototype, view };
+}
+
+struct signature_likeness signature_compare_sets(const struct signature_set *message,
+                                                 const struct signature_set *prototype,
+                                                 const struct signature_rule *rule, struct signature_pair *pair_out)
+{
+    static const enum message_view same[] = { MESSAGE_BODY, MESSAGE_SHORT, MESSAGE_PART };
+    struct closest closest = { .likeness = { .level = SIGNATURE_STRANGER, .distance = SIGNATURE_BITS } };
+    for (unsigned i = 0; i < G_N_ELEMENTS(same); i++)
+        consider(&closest, find_view(message, same[i]), find_view(prototype, same[i]), same[i], rule);
+    bool footer = find_view(message, MESSAGE_FULL) || find_view(prototype, MESSAGE_FULL);
+    if (footer && !mostly_footer(prototype))
+        consider(&closest, whole_text(message), whole_text(prototype), MESSAGE_FULL, rule);
+    if (pair_out)
+        *pair_out = closest.pair;
+    return closest.likeness;
+}

@@ -5,9 +5,13 @@
 
 #include "base/hash.h"
 
-/* Below this many known terms, or this share of them, the lexicon does not know the language. */
+/*
+ * Below this many known terms, or this share of them, the lexicon does not know the language. So many are
+ * enough whatever their share: the rest may be gibberish in any quantity.
+ */
 #define MIN_KNOWN       5
 #define MIN_KNOWN_SHARE 4 /* one in four */
+#define ENOUGH_KNOWN    20
 
 #define MAX_KEEP 8
 
@@ -66,7 +70,7 @@ void select_terms(const struct lexicon *lexicon, struct terms terms, struct sele
             out->entry[i] = (struct lexicon_entry) { 0 };
         n_known += known[i];
     }
-    if (n_known >= MIN_KNOWN && n_known * MIN_KNOWN_SHARE >= terms.n)
+    if (n_known >= ENOUGH_KNOWN || (n_known >= MIN_KNOWN && n_known * MIN_KNOWN_SHARE >= terms.n))
         drop_unknown(out, terms, known);
     if (known != room)
         g_free(known);

@@ -94,6 +94,28 @@ struct signature_likeness {
 struct signature_likeness signature_compare(const struct signature *a, const struct signature *b,
                                             const struct signature_rule *rule);
 
+/* Is the first one the closer likeness? By level, then similarity, distance, shared lexicons. */
+bool signature_closer(const struct signature_likeness *a, const struct signature_likeness *b);
+
+/*
+ * A message with a prototype: each view with the same view, and the full view, where only one of the two
+ * has a footer, with the body of the other, which is all of its text. A prototype that is more than a third
+ * footer has no say in the full view: strangers have the same provider. Fills the pair that is closest.
+ */
+struct signature_pair {
+    const struct signature *message, *prototype; /* NULL: no view in common */
+    enum message_view view;
+};
+struct signature_likeness signature_compare_sets(const struct signature_set *message,
+                                                 const struct signature_set *prototype,
+                                                 const struct signature_rule *rule, struct signature_pair *pair_out);
+
+/*
+ * Lexicon hashes of views in the same family are the same keys in a store: body and full view are both
+ * made of words, and may meet.
+ */
+unsigned signature_family(enum message_view view);
+
 /* --- to explain an answer ---------------------------------------------------------------------- */
 
 enum signature_use {

@@ -66,8 +66,9 @@ bool search_run(struct store *store, struct arena *arena, const struct signature
 struct fit {
     enum store_state state;
     int64_t last;
-    struct signature_likeness likeness; /* of the best pair of the same view */
+    struct signature_likeness likeness; /* of the closest variant */
     unsigned index;                     /* of the message's signature in that pair */
+    enum message_view view;             /* that they were compared in */
     unsigned near;                      /* bit i: signature i is within STORE_NEAR of a stored one */
     unsigned variants;
 };

@@ -108,39 +108,42 @@ bool search_run(struct store *store, struct arena *arena, const struct signature
 
 /* --- verify ------------------------------------------------------------------------------------- */
 
-static bool is_better(const struct signature_likeness *a, const struct signature_likeness *b)
+/* One variant of a campaign with the message. */
+static void fit_variant(const struct signature_set *signatures, const struct signature_set *variant,
+                        const struct signature_rule *rule, struct fit *out)
 {
-    if (a->level != b->level)
-        return a->level > b->level;
-    if (a->similarity != b->similarity)
-        return a->similarity > b->similarity;
-    return a->distance != b->distance ? a->distance < b->distance : a->shared > b->shared;
+    struct signature_pair pair;
+    struct signature_likeness likeness = signature_compare_sets(signatures, variant, rule, &pair);
+    if (pair.message && signature_closer(&likeness, &out->likeness)) {
+        out->likeness = likeness;
+        out->index = (unsigned)(pair.message - signatures->v);
+        out->view = pair.view;
+    }
+    for (unsigned i = 0; i < signatures->n; i++)
+        for (unsigned j = 0; j < variant->n; j++)
+            if (signature_compare(&signatures->v[i], &variant->v[j], rule).distance <= STORE_NEAR)
+                out->near |= 1u << i;
 }
 
 bool search_fit(const struct store *store, const struct signature_set *signatures,
                 const struct signature_rule *rule, const struct backend_record *record, struct fit *out)
 {
     struct campaign_reader reader;
-    struct signature stored;
+    struct signature_set variant = { .n = 0 };
     *out = (struct fit) { .likeness = { .distance = SIGNATURE_BITS } };
     if (!record->bytes || !campaign_reader_init(&reader, record->bytes, record->size, store->lexicon_id))
         return false;
     out->state = reader.state;
     out->last = reader.last;
     out->variants = reader.variants;
-    while (campaign_reader_next(&reader, &stored))
-        for (unsigned i = 0; i < signatures->n; i++) {
-            if (signatures->v[i].view != stored.view)
-                continue;
-            struct signature_likeness likeness = signature_compare(&signatures->v[i], &stored, rule);
-            if (likeness.distance <= STORE_NEAR)
-                out->near |= 1u << i;
-            if (is_better(&likeness, &out->likeness)) {
-                out->likeness = likeness;
-                out->index = i;
-            }
-        }
-    return !reader.damaged;
+    while (variant.n < MESSAGE_VIEWS && campaign_reader_next(&reader, &variant.v[variant.n])) {
+        variant.n++;
+        if (reader.views > 0)
+            continue;
+        fit_variant(signatures, &variant, rule, out);
+        variant.n = 0;
+    }
+    return !reader.damaged && variant.n == 0;
 }
 
 static void take(const struct store *store, const struct search *search, const struct fit *fit,
@@ -150,7 +153,7 @@ static void take(const struct store *store, const struct search *search, const s
     out->state = fit->state;
     out->likeness = fit->likeness;
     out->level = fit->likeness.level;
-    out->view = search->signatures->v[fit->index].view;
+    out->view = fit->view;
     out->of = search->of[fit->index];
 }
 
@@ -173,8 +176,8 @@ static void verify(const struct store *store, const struct search *search, const
         if (!may_match(fit.state))
             fit.likeness.level = SIGNATURE_STRANGER;
         bool veto = fit.state == STORE_ALLOWED && fit.likeness.level != SIGNATURE_STRANGER;
-        if (veto ? !out->allowed || is_better(&fit.likeness, &out->likeness)
-                 : !out->allowed && (!out->campaign || is_better(&fit.likeness, &out->likeness)))
+        if (veto ? !out->allowed || signature_closer(&fit.likeness, &out->likeness)
+                 : !out->allowed && (!out->campaign || signature_closer(&fit.likeness, &out->likeness)))
             take(store, search, &fit, record->number, out);
         out->allowed |= veto;
     }

@@ -4,8 +4,8 @@
 
 bool members_key_of(uint64_t hash, unsigned view, unsigned bucket_bits, struct members_key *out)
 {
-    /* The view goes into the hash, so that views never meet. */
-    uint64_t x = hash_mix(hash ^ hash_mix(view + 1));
+    /* The view goes into the hash, so that views of different families never meet. */
+    uint64_t x = hash_mix(hash ^ hash_mix(signature_family(view) + 1));
     out->bucket = bucket_bits ? (uint32_t)(x >> (64 - bucket_bits)) : 0;
     out->tag = (uint32_t)x & 0x7fffffff;
     return hash != 0;

@@ -84,6 +84,16 @@ static void print_json(const struct findings *found, const struct options *optio
     json_score(json, "ham_all", &found->all.ham);
     json_real(json, "proposed", found->all.proposed, 2);
     json_score(json, "stream", &found->stream);
+    json_open(json, "curve", '[');
+    for (unsigned step = 0; step < EVAL_STEPS; step++) {
+        json_open(json, NULL, '{');
+        json_real(json, "similarity", step / 100.0, 2);
+        json_uint(json, "caught", found->sampled.caught_at[step]);
+        json_uint(json, "ham", found->sampled.ham_at[step]);
+        json_uint(json, "ham_all", found->all.ham_at[step]);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
     json_open(json, "mutations", '[');
     for (unsigned m = 0; found->survival && m < eval_n_mutations; m++) {
         json_open(json, NULL, '{');

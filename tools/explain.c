@@ -46,7 +46,7 @@ static void fill_signers(struct explanation *explanation, struct terms terms)
 static void fill_terms(struct explanation *explanation)
 {
     const struct lexicon *lexicon = explanation->context->lexicon;
-    struct terms terms = explanation->message->view[explanation->view];
+    struct terms terms = explanation->message->view[explanation->ours.view];
     explanation->n_terms = terms.n;
     explanation->terms = ARENA_ARRAY(explanation->arena, struct explained_term, terms.n + 1);
     if (explanation->view == MESSAGE_PART || terms.n == 0)
@@ -66,29 +66,24 @@ static void fill_terms(struct explanation *explanation)
 
 /* --- the campaign ------------------------------------------------------------------------------- */
 
-/* The variant and the view that come nearest, by level and then by similarity. */
+/* The variant and the view that come nearest. */
 static void pick_nearest(struct explanation *explanation, const struct signature_set *variants, unsigned n)
 {
     const struct signature_rule *rule = &explanation->context->rule;
     explanation->variants = n;
-    for (unsigned i = 0; i < n; i++)
-        for (unsigned a = 0; a < explanation->signatures.n; a++)
-            for (unsigned b = 0; b < variants[i].n; b++) {
-                const struct signature *ours = &explanation->signatures.v[a], *theirs = &variants[i].v[b];
-                struct signature_likeness likeness = signature_compare(ours, theirs, rule);
-                const struct signature_likeness *best = &explanation->likeness;
-                if (ours->view != theirs->view ||
-                    (explanation->found &&
-                     (likeness.level < best->level ||
-                      (likeness.level == best->level && likeness.similarity <= best->similarity))))
-                    continue;
-                explanation->found = true;
-                explanation->likeness = likeness;
-                explanation->variant = i + 1;
-                explanation->ours = *ours;
-                explanation->theirs = *theirs;
-                explanation->view = ours->view;
-            }
+    for (unsigned i = 0; i < n; i++) {
+        struct signature_pair pair;
+        struct signature_likeness likeness =
+            signature_compare_sets(&explanation->signatures, &variants[i], rule, &pair);
+        if (!pair.message || (explanation->found && !signature_closer(&likeness, &explanation->likeness)))
+            continue;
+        explanation->found = true;
+        explanation->likeness = likeness;
+        explanation->variant = i + 1;
+        explanation->ours = *pair.message;
+        explanation->theirs = *pair.prototype;
+        explanation->view = pair.view;
+    }
 }
 
 static bool read_campaign(struct explanation *explanation, uint64_t id, GError **error)

@@ -23,16 +23,12 @@ struct member {
     uint32_t prototype, next;
 };
 
-/* One view of one prototype. */
-struct entry {
-    const struct signature *signature;
-    const struct eval_mail *mail;
-};
-
 struct eval_index {
     struct head *heads;
     size_t n_heads, used; /* n_heads is a power of two */
-    GArray *members, *entries;
+    GArray *members;
+    GPtrArray *prototypes; /* struct signature_set */
+    GPtrArray *mails;      /* struct eval_mail, whose they are */
 };
 
 struct eval_index *eval_index_new(void)
@@ -41,7 +37,8 @@ struct eval_index *eval_index_new(void)
     index->n_heads = 1024;
     index->heads = g_new0(struct head, index->n_heads);
     index->members = g_array_new(FALSE, FALSE, sizeof(struct member));
-    index->entries = g_array_new(FALSE, FALSE, sizeof(struct entry));
+    index->prototypes = g_ptr_array_new_with_free_func(g_free);
+    index->mails = g_ptr_array_new();
     return index;
 }
 
@@ -51,14 +48,15 @@ void eval_index_free(struct eval_index **index)
         return;
     g_free((*index)->heads);
     g_array_free((*index)->members, TRUE);
-    g_array_free((*index)->entries, TRUE);
+    g_ptr_array_free((*index)->prototypes, TRUE);
+    g_ptr_array_free((*index)->mails, TRUE);
     g_free(*index);
     *index = NULL;
 }
 
 static uint64_t key_of(const struct signature *signature, unsigned i)
 {
-    uint64_t key = hash_mix(signature->lex[i] + (uint64_t)signature->view * 64 + i);
+    uint64_t key = hash_mix(signature->lex[i] + (uint64_t)signature_family(signature->view) * SIGNATURE_MAX_LEX + i);
     return key ? key : 1;
 }
 
@@ -82,7 +80,7 @@ static void grow(struct eval_index *index)
     g_free(old);
 }
 
-static void add_member(struct eval_index *index, uint64_t key, uint32_t entry)
+static void add_member(struct eval_index *index, uint64_t key, uint32_t prototype)
 {
     struct head *head = slot_of(index, key);
     if (head->key == 0) {
@@ -94,30 +92,37 @@ static void add_member(struct eval_index *index, uint64_t key, uint32_t entry)
     }
     if (head->length == SET_CAP)
         return;
-    struct member member = { .prototype = entry, .next = head->first };
+    struct member member = { .prototype = prototype, .next = head->first };
     head->first = index->members->len;
     head->length++;
     g_array_append_val(index->members, member);
 }
 
+static struct signature_set *set_of(const struct eval_mail *mail)
+{
+    struct signature_set *set = g_new(struct signature_set, 1);
+    set->n = mail->n_views;
+    memcpy(set->v, mail->views, mail->n_views * sizeof *mail->views);
+    return set;
+}
+
 void eval_index_add(struct eval_index *index, const struct eval_mail *prototype)
 {
-    for (unsigned v = 0; v < prototype->n_views; v++) {
-        struct entry entry = { .signature = &prototype->views[v], .mail = prototype };
-        uint32_t at = index->entries->len;
-        g_array_append_val(index->entries, entry);
-        for (unsigned i = 0; i < entry.signature->n_lex; i++)
-            if (entry.signature->lex[i])
-                add_member(index, key_of(entry.signature, i), at);
-    }
+    uint32_t number = index->mails->len;
+    for (unsigned v = 0; v < prototype->n_views; v++)
+        for (unsigned i = 0; i < prototype->views[v].n_lex; i++)
+            if (prototype->views[v].lex[i])
+                add_member(index, key_of(&prototype->views[v], i), number);
+    g_ptr_array_add(index->prototypes, set_of(prototype));
+    g_ptr_array_add(index->mails, (gpointer)prototype);
 }
 
 /* A prototype that shares lexicon hashes with the message. */
 struct candidate {
-    uint32_t entry, shared;
+    uint32_t prototype, shared;
 };
 
-static int by_entry(const void *a, const void *b)
+static int by_number(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;
     return *x < *y ? -1 : *x > *y;
@@ -128,7 +133,7 @@ static int by_shared(const void *a, const void *b)
     const struct candidate *x = a, *y = b;
     if (x->shared != y->shared)
         return x->shared > y->shared ? -1 : 1;
-    return x->entry < y->entry ? -1 : x->entry > y->entry;
+    return x->prototype < y->prototype ? -1 : x->prototype > y->prototype;
 }
 
 /* Every proposal, most shared lexicons first. */
@@ -146,11 +151,11 @@ static GArray *propose(const struct eval_index *index, const struct signature *s
             at = member->next;
         }
     }
-    g_array_sort(found, by_entry);
+    g_array_sort(found, by_number);
     GArray *candidates = g_array_new(FALSE, FALSE, sizeof(struct candidate));
     for (unsigned i = 0, n; i < found->len; i += n) {
-        struct candidate candidate = { .entry = g_array_index(found, uint32_t, i) };
-        for (n = 0; i + n < found->len && g_array_index(found, uint32_t, i + n) == candidate.entry; n++)
+        struct candidate candidate = { .prototype = g_array_index(found, uint32_t, i) };
+        for (n = 0; i + n < found->len && g_array_index(found, uint32_t, i + n) == candidate.prototype; n++)
             candidate.shared++;
         g_array_append_val(candidates, candidate);
     }
@@ -159,48 +164,43 @@ static GArray *propose(const struct eval_index *index, const struct signature *s
     return candidates;
 }
 
-/* The setting of tag-similarity up to which this pair is accepted: see the accept rule. */
-static double strength(const struct signature *a, const struct signature *b, double similarity)
+/* The setting up to which this pair is accepted: see the accept rule. */
+static double strength(const struct signature_pair *pair, double similarity)
 {
-    double ratio = (double)MIN(a->terms, b->terms) / MAX(a->terms, b->terms);
-    return MIN(similarity, sqrt(ratio));
+    double fewer = MIN(pair->message->terms, pair->prototype->terms);
+    double more = MAX(pair->message->terms, pair->prototype->terms);
+    return MIN(similarity, sqrt(fewer / more));
 }
 
-/* At the lowest thresholds everything alike is accepted: what is left is the rule of the view. */
-static enum signature_level highest_level(const struct signature *a, const struct signature *b)
+static void verify(const struct eval_index *index, uint32_t number, const struct signature_set *message,
+                   struct eval_answer *answer)
 {
-    struct signature x = *a, y = *b;
-    memcpy(y.sketch, x.sketch, sizeof y.sketch);
-    y.terms = x.terms = MIN(x.terms, y.terms);
-    return signature_compare(&x, &y, &(struct signature_rule) { 0 }).level;
-}
-
-static void verify(const struct entry *entry, const struct signature *signature, struct eval_answer *answer)
-{
-    struct signature_likeness likeness =
-        signature_compare(signature, entry->signature, &signature_default_rule);
-    double found = strength(signature, entry->signature, likeness.similarity);
-    if (!answer->prototype || found > MAX(answer->tag, answer->reject)) {
-        answer->prototype = entry->mail;
-        answer->likeness = likeness;
-        answer->view = signature->view;
+    /* Thresholds that everything reaches and nothing does: what is left is which view may do what. */
+    static const struct signature_rule only_tag = { .tag = 0, .reject = 2 }, only_reject = { .tag = 2, .reject = 0 };
+    const struct signature_set *prototype = index->prototypes->pdata[number];
+    struct signature_pair tag, reject;
+    struct signature_likeness tagged = signature_compare_sets(message, prototype, &only_tag, &tag);
+    struct signature_likeness rejected = signature_compare_sets(message, prototype, &only_reject, &reject);
+    double tag_strength = tagged.level ? strength(&tag, tagged.similarity) : 0;
+    double reject_strength = rejected.level ? strength(&reject, rejected.similarity) : 0;
+    if (!answer->prototype || MAX(tag_strength, reject_strength) > MAX(answer->tag, answer->reject)) {
+        answer->prototype = index->mails->pdata[number];
+        answer->likeness = tag_strength >= reject_strength ? tagged : rejected;
+        answer->view = tag_strength >= reject_strength ? tag.view : reject.view;
     }
-    if (signature->view != MESSAGE_FULL)
-        answer->tag = MAX(answer->tag, found);
-    if (found > answer->reject && highest_level(signature, entry->signature) == SIGNATURE_REJECT)
-        answer->reject = found;
+    answer->tag = MAX(answer->tag, tag_strength);
+    answer->reject = MAX(answer->reject, reject_strength);
 }
 
 struct eval_answer eval_index_find(const struct eval_index *index, const struct eval_mail *mail)
 {
     struct eval_answer answer = { 0 };
+    g_autofree struct signature_set *message = set_of(mail);
     for (unsigned v = 0; v < mail->n_views; v++) {
         GArray *candidates = propose(index, &mail->views[v]);
         answer.proposed += candidates->len;
-        for (unsigned i = 0; i < MIN(candidates->len, VERIFIED); i++) {
-            uint32_t entry = g_array_index(candidates, struct candidate, i).entry;
-            verify(&g_array_index(index->entries, struct entry, entry), &mail->views[v], &answer);
-        }
+        for (unsigned i = 0; i < MIN(candidates->len, VERIFIED); i++)
+            verify(index, g_array_index(candidates, struct candidate, i).prototype, message, &answer);
         g_array_free(candidates, TRUE);
     }
     return answer;

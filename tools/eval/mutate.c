@@ -3,17 +3,22 @@
 #include <stdbool.h>
 #include <string.h>
 
+static bool is_break(const char *word)
+{
+    return *word == '\n';
+}
+
 GPtrArray *eval_words(const char *text, gsize n)
 {
     GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
     for (gsize i = 0; i < n;) {
-        while (i < n && g_ascii_isspace(text[i]))
-            i++;
         gsize start = i;
         while (i < n && !g_ascii_isspace(text[i]))
             i++;
         if (i > start)
             g_ptr_array_add(words, g_strndup(text + start, i - start));
+        else if (text[i++] == '\n')
+            g_ptr_array_add(words, g_strdup("\n"));
     }
     return words;
 }
@@ -25,13 +30,14 @@ static guint below(GRand *rand, guint n)
 
 static const char *any_word(const GPtrArray *words, GRand *rand)
 {
-    return words->len ? words->pdata[below(rand, words->len)] : "nothing";
+    const char *word = words->len ? words->pdata[below(rand, words->len)] : "nothing";
+    return is_break(word) ? "nothing" : word;
 }
 
 static void put_word(GString *out, const char *word)
 {
-    if (out->len > 0 && out->str[out->len - 1] != '\n')
-        g_string_append_c(out, out->len % 70 < 60 ? ' ' : '\n');
+    if (out->len > 0 && out->str[out->len - 1] != '\n' && !is_break(word))
+        g_string_append_c(out, ' ');
     g_string_append(out, word);
 }
 
@@ -41,11 +47,14 @@ static void put_words(GString *out, const GPtrArray *words, guint from, guint n)
         put_word(out, words->pdata[i]);
 }
 
+/* Line ends stay where they are: a footer stays a footer. */
 static void shuffle(GPtrArray *words, GRand *rand)
 {
     for (guint i = words->len; i > 1; i--) {
         guint j = below(rand, i);
         gpointer swap = words->pdata[i - 1];
+        if (is_break(swap) || is_break(words->pdata[j]))
+            continue;
         words->pdata[i - 1] = words->pdata[j];
         words->pdata[j] = swap;
     }
@@ -145,7 +154,7 @@ static void insert_gibberish(GPtrArray *words, const GPtrArray *foreign, double 
     (void)foreign;
     for (guint i = 0; i < words->len; i++) {
         put_word(out, words->pdata[i]);
-        if (g_rand_double(rand) < share)
+        if (!is_break(words->pdata[i]) && g_rand_double(rand) < share)
             put_gibberish(out, rand);
     }
 }

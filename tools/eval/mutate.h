@@ -1,7 +1,7 @@
 /*
  * Mutations: what spammers do to a text between two runs of a campaign.
  *
- * A text is its words between white space; URLs stay what they are. A mutated copy is a plain-text mail
+ * A text is its words between white space, with the ends of lines; URLs stay what they are. A mutated copy is a plain-text mail
  * that goes through the whole of message/ and signature/ again.
  */
 #ifndef TOOLS_EVAL_MUTATE_H
@@ -20,7 +20,7 @@ struct eval_mutation {
 extern const struct eval_mutation eval_mutations[];
 extern const unsigned eval_n_mutations;
 
-/* The words of a text, each a string; free with g_ptr_array_unref(). */
+/* The words of a text, each a string, and "\n" where a line ends; free with g_ptr_array_unref(). */
 GPtrArray *eval_words(const char *text, gsize n);
 
 /* A mail with this text. */
