@@ -9,8 +9,14 @@
 #include "message/text.h"
 #include "message/tokens.h"
 
-/* Fewer words than this without the footer: the footer is the text. */
-#define MIN_WITHOUT_FOOTER 5
+/* Fewer words than this above a line that looks like a footer's: it is none, but a banner. */
+#define MIN_ABOVE_FOOTER 5
+
+/*
+ * With no words above the first such line, so many terms below it are a text; fewer may be the footer of a
+ * list or provider below a mail that says nothing.
+ */
+#define MORE_THAN_FOOTER 40
 
 /*
  * Mail that people write is far below all of these: of 39,761 messages of public corpora the longest text
@@ -93,25 +99,45 @@ static bool has_words(const struct tokens *tokens, unsigned least)
     return words >= least;
 }
 
+/*
+ * Adds the text above the footer, and returns where that starts: at the first line that looks like one and
+ * leaves some words above it, so that a banner at the top is no footer. n when there is none, with all of
+ * the text added.
+ */
+static size_t add_above_footer(struct tokens *body, const struct text *text, bool *all_below_out)
+{
+    size_t at = 0, footer = text_find_footer(text->v, text->n, 0);
+    *all_below_out = footer < text->n;
+    for (;;) {
+        add_text(body, text->v + at, footer - at);
+        if (footer == text->n)
+            return footer;
+        if (has_words(body, MIN_ABOVE_FOOTER)) {
+            *all_below_out = false;
+            return footer;
+        }
+        at = footer;
+        footer = text_find_footer(text->v, text->n, at + 1);
+    }
+}
+
 /* body already has the hosts of HTML links. */
 static void make_word_views(struct message *message, const struct parts *walk, struct tokens *body,
                             uint64_t key)
 {
     const struct text *text = &walk->text;
-    size_t footer = text_find_footer(text->v, text->n), footer_n = text->n - footer;
+    bool all_below;
     add_text(body, walk->subject.v, walk->subject.n);
-    add_text(body, text->v, footer);
+    size_t footer = add_above_footer(body, text, &all_below), footer_n = text->n - footer;
     if (footer_n) {
         struct tokens *full = tokens_new(walk->arena, key, walk->limits->terms);
         tokens_add_all(full, body);
         add_text(full, text->v + footer, footer_n);
         message->view[MESSAGE_FULL] = tokens_terms(full);
-        if (has_words(body, MIN_WITHOUT_FOOTER))
-            add_hosts(body, text->v + footer, footer_n);
-        else
-            body = full;
+        add_hosts(body, text->v + footer, footer_n);
     }
-    message->view[MESSAGE_BODY] = tokens_terms(body);
+    bool is_footer = all_below && tokens_terms(body).n < MORE_THAN_FOOTER;
+    message->view[is_footer ? MESSAGE_FULL : MESSAGE_BODY] = tokens_terms(body);
     if (tokens_full(body))
         message->cut |= MESSAGE_CUT_TERMS;
 }

@@ -53,7 +53,7 @@ static bool fold(struct folded *folded, const char *text, size_t n)
 
 static size_t plain_length(const struct parts_shown *shown)
 {
-    size_t footer = text_find_footer(shown->utf8, shown->n);
+    size_t footer = text_find_footer(shown->utf8, shown->n, 0);
     return footer < MIN_TEXT ? shown->n : footer;
 }
 

@@ -221,7 +221,7 @@ static bool is_rule(const char *p, const char *end)
     return end - p >= 4 && strchr("_-=*", p[0]) && p[1] == p[0] && p[2] == p[0] && p[3] == p[0];
 }
 
-size_t text_find_footer(const char *bytes, size_t n)
+size_t text_find_footer(const char *bytes, size_t n, size_t from)
 {
     size_t footer = n, end = n;
     while (end && g_ascii_isspace(bytes[end - 1]))
@@ -230,6 +230,8 @@ size_t text_find_footer(const char *bytes, size_t n)
         size_t start = end;
         while (start && bytes[start - 1] != '\n' && bytes[start - 1] != '\r')
             start--;
+        if (start < from)
+            break;
         if (is_rule(bytes + start, bytes + end))
             footer = start;
         if (!start)

@@ -49,9 +49,9 @@ void text_urls_init(struct text_urls *urls, const char *bytes, size_t n);
 bool text_urls_next(struct text_urls *urls, struct text_url *out);
 
 /*
- * Where the footer starts: at the first line among the last 25 that is `-- ` or begins with `____`,
- * `----`, `====` or `****`. n when there is none.
+ * Where a footer may start: at the first line, at or behind `from` and among the last 25, that is `-- ` or
+ * begins with `____`, `----`, `====` or `****`. n when there is none.
  */
-size_t text_find_footer(const char *bytes, size_t n);
+size_t text_find_footer(const char *bytes, size_t n, size_t from);
 
 #endif

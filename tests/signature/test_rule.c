@@ -139,6 +139,68 @@ static void digests_that_differ_are_strangers(void **state)
     assert_int_equal(signature_compare(&a, &b, &any).level, SIGNATURE_STRANGER);
 }
 
+/* A set with a body and, unless its terms are 0, a full view. */
+static struct signature_set set_with(unsigned body_bits, uint16_t body_terms, unsigned full_bits, uint16_t full_terms)
+{
+    struct signature_set set = { .n = 1, .v = { with(body_bits, body_terms, MESSAGE_BODY) } };
+    if (full_terms)
+        set.v[set.n++] = with(full_bits, full_terms, MESSAGE_FULL);
+    return set;
+}
+
+static struct signature_likeness compare_sets(struct signature_set message, struct signature_set prototype,
+                                              enum message_view *view_out)
+{
+    struct signature_pair pair;
+    struct signature_likeness likeness =
+        signature_compare_sets(&message, &prototype, &signature_default_rule, &pair);
+    *view_out = pair.view;
+    return likeness;
+}
+
+static void a_payload_hidden_below_a_footer_line_meets_the_body_of_a_prototype(void **state)
+{
+    (void)state;
+    enum message_view view;
+    struct signature_set hidden = set_with(500, 60, 20, 150), plain = set_with(0, 100, 0, 0);
+    assert_int_equal(compare_sets(hidden, plain, &view).level, SIGNATURE_REJECT);
+    assert_int_equal(view, MESSAGE_FULL);
+    /* and only at the reject threshold */
+    hidden = set_with(500, 60, 140, 150);
+    assert_int_equal(compare_sets(hidden, plain, &view).level, SIGNATURE_STRANGER);
+    /* the same when the prototype was the hidden one, while its cover is not what people see of the provider */
+    hidden = set_with(500, 100, 20, 150);
+    assert_int_equal(compare_sets(plain, hidden, &view).level, SIGNATURE_REJECT);
+}
+
+static void a_prototype_that_is_mostly_footer_has_no_say_in_the_full_view(void **state)
+{
+    (void)state;
+    enum message_view view;
+    struct signature_set message = set_with(500, 60, 0, 150);
+    assert_int_equal(compare_sets(message, set_with(0, 100, 0, 150), &view).level, SIGNATURE_REJECT);
+    assert_int_equal(compare_sets(message, set_with(0, 99, 0, 150), &view).level, SIGNATURE_STRANGER);
+    struct signature_set no_body = { .n = 1, .v = { with(0, 150, MESSAGE_FULL) } };
+    assert_int_equal(compare_sets(message, no_body, &view).level, SIGNATURE_STRANGER);
+}
+
+static void the_closest_pair_of_views_decides(void **state)
+{
+    (void)state;
+    enum message_view view;
+    struct signature_set message = set_with(150, 100, 100, 120), prototype = set_with(0, 100, 0, 120);
+    assert_int_equal(compare_sets(message, prototype, &view).level, SIGNATURE_REJECT);
+    assert_int_equal(view, MESSAGE_FULL);
+    message = set_with(90, 100, 100, 120);
+    assert_int_equal(compare_sets(message, prototype, &view).distance, 90);
+    assert_int_equal(view, MESSAGE_BODY);
+    /* nothing in common */
+    struct signature_set other = { .n = 1, .v = { with(0, 60, MESSAGE_SHORT) } };
+    struct signature_pair pair;
+    signature_compare_sets(&other, &prototype, &signature_default_rule, &pair);
+    assert_null(pair.message);
+}
+
 static void hamming_is_a_metric(void **state)
 {
     (void)state;
@@ -218,6 +280,9 @@ int main(void)
         cmocka_unit_test(other_views_and_lexicons_are_strangers),
         cmocka_unit_test(min_shared_counts_lexicons_that_have_a_hash),
         cmocka_unit_test(digests_that_differ_are_strangers),
+        cmocka_unit_test(a_payload_hidden_below_a_footer_line_meets_the_body_of_a_prototype),
+        cmocka_unit_test(a_prototype_that_is_mostly_footer_has_no_say_in_the_full_view),
+        cmocka_unit_test(the_closest_pair_of_views_decides),
         cmocka_unit_test(hamming_is_a_metric),
         cmocka_unit_test(a_signature_is_printed_and_parsed_back),
         cmocka_unit_test(what_is_not_a_signature_is_refused),

@@ -305,6 +305,31 @@ static void an_unknown_language_falls_back_to_all_terms(void **state)
     lexicon_unref(lexicon);
 }
 
+static void gibberish_in_any_quantity_is_left_out(void **state)
+{
+    (void)state;
+    char *lines = many_words(25, 8);
+    struct lexicon_plan plan = adaptive_plan(20, 2);
+    struct lexicon *lexicon = lexicon_of(lines, &plan, 4);
+    struct document *d = g_new0(struct document, 1);
+    struct signature clean, padded;
+    char text[32];
+    for (unsigned i = 0; i < 25; i++) {
+        g_snprintf(text, sizeof text, "word%06u", i);
+        add(d, lexicon, TERM_WORD, text);
+    }
+    assert_true(signature_make(lexicon, MESSAGE_BODY, terms_of(d), &clean));
+    for (unsigned i = 0; i < 300; i++) {
+        g_snprintf(text, sizeof text, "xqz%u", i);
+        add(d, lexicon, TERM_WORD, text);
+    }
+    assert_true(signature_make(lexicon, MESSAGE_BODY, terms_of(d), &padded));
+    assert_true(signature_equal(&clean, &padded));
+    g_free(d);
+    g_free(lines);
+    lexicon_unref(lexicon);
+}
+
 static void too_few_terms_are_not_signed(void **state)
 {
     (void)state;
@@ -509,6 +534,7 @@ int main(void)
         cmocka_unit_test(common_words_sign_only_when_nothing_else_is_left),
         cmocka_unit_test(unknown_terms_are_left_out_but_link_hosts_stay),
         cmocka_unit_test(an_unknown_language_falls_back_to_all_terms),
+        cmocka_unit_test(gibberish_in_any_quantity_is_left_out),
         cmocka_unit_test(too_few_terms_are_not_signed),
         cmocka_unit_test(word_order_never_matters),
         cmocka_unit_test(dropout_survives_as_the_paper_says),

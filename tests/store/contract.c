@@ -221,6 +221,20 @@ static void the_best_of_several_campaigns_wins(void **state)
     assert_true(look_up(w, between).campaign == near_id);
 }
 
+static void a_payload_below_a_footer_line_is_found(void **state)
+{
+    struct world *w = *state;
+    struct signature_set hidden = fixture_set(body(w, 3));
+    uint64_t id;
+    report(w, body(w, 1), &id);
+    hidden.v[hidden.n] = body(w, 1);
+    hidden.v[hidden.n++].view = MESSAGE_FULL;
+    struct store_match match = look_up_set(w->store, hidden);
+    assert_int_equal(match.level, SIGNATURE_REJECT);
+    assert_true(match.campaign == id);
+    assert_int_equal(match.view, MESSAGE_FULL);
+}
+
 static void views_never_meet(void **state)
 {
     struct world *w = *state;
@@ -903,6 +917,7 @@ int contract_run(const struct contract_backend *under_test)
         TEST(without_a_common_lexicon_hash_nothing_is_proposed),
         TEST(the_best_of_several_campaigns_wins),
         TEST(views_never_meet),
+        TEST(a_payload_below_a_footer_line_is_found),
         TEST(all_views_of_a_message_are_looked_up),
         TEST(a_hash_that_very_many_share_says_nothing),
         TEST(reporting_twice_changes_counts_only),

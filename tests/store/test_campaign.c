@@ -206,7 +206,7 @@ static void members_are_positive_and_spread(void **state)
     struct signature s = fixture_signature(lexicon, MESSAGE_BODY, 1), t = s;
     s.lex[3] = 0;
     assert_int_equal(members_keys(&s, 17, keys), 19);
-    t.view = MESSAGE_FULL;
+    t.view = MESSAGE_SHORT;
     assert_int_equal(members_keys(&t, 17, other), 20);
     for (unsigned i = 0; i < 19; i++) {
         assert_true(keys[i].bucket < 1 << 17);
