@@ -168,8 +168,8 @@ static void write_link(void *user, const char *host, size_t n)
     text_end_line(links);
 }
 
-const char *message_text(struct arena *arena, const void *bytes, size_t n, const struct message_limits *limits,
-                         size_t *n_out)
+const char *message_text(struct arena *arena, const void *bytes, size_t n,
+                         const struct message_limits *limits, size_t *n_out)
 {
     struct text links, all;
     struct parts walk;

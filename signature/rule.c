@@ -142,8 +142,9 @@ struct closest {
     struct signature_pair pair;
 };
 
-static void consider(struct closest *closest, const struct signature *message, const struct signature *prototype,
-                     enum message_view view, const struct signature_rule *rule)
+static void consider(struct closest *closest, const struct signature *message,
+                     const struct signature *prototype, enum message_view view,
+                     const struct signature_rule *rule)
 {
     if (!message || !prototype)
         return;
@@ -158,7 +159,8 @@ static void consider(struct closest *closest, const struct signature *message, c
 
 struct signature_likeness signature_compare_sets(const struct signature_set *message,
                                                  const struct signature_set *prototype,
-                                                 const struct signature_rule *rule, struct signature_pair *pair_out)
+                                                 const struct signature_rule *rule,
+                                                 struct signature_pair *pair_out)
 {
     static const enum message_view same[] = { MESSAGE_BODY, MESSAGE_SHORT, MESSAGE_PART };
     struct closest closest = { .likeness = { .level = SIGNATURE_STRANGER, .distance = SIGNATURE_BITS } };

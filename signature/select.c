@@ -56,7 +56,12 @@ static void drop_unknown(struct selection *s, struct terms terms, const bool *kn
     s->n = kept;
 }
 
-void select_terms(const struct lexicon *lexicon, struct terms terms, struct selection *out)
+static bool is_foreign(uint32_t known, uint32_t all)
+{
+    return known < ENOUGH_KNOWN && (known < MIN_KNOWN || known * MIN_KNOWN_SHARE < all);
+}
+
+void select_terms(const struct lexicon *lexicon, struct terms terms, bool foreign, struct selection *out)
 {
     make_room(out, terms.n);
     out->n = terms.n;
@@ -70,7 +75,8 @@ void select_terms(const struct lexicon *lexicon, struct terms terms, struct sele
             out->entry[i] = (struct lexicon_entry) { 0 };
         n_known += known[i];
     }
-    if (n_known >= ENOUGH_KNOWN || (n_known >= MIN_KNOWN && n_known * MIN_KNOWN_SHARE >= terms.n))
+    out->foreign = foreign || is_foreign(n_known, terms.n);
+    if (!out->foreign)
         drop_unknown(out, terms, known);
     if (known != room)
         g_free(known);

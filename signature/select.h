@@ -12,6 +12,7 @@
 
 /* Parallel arrays of the terms that count, in the order of the document. */
 struct selection {
+    bool foreign; /* the lexicon does not know the language: all terms count */
     uint32_t n;
     uint64_t *hash;
     struct lexicon_entry *entry; /* all zero for a term that the lexicon does not know */
@@ -24,7 +25,8 @@ struct selection {
     } room; /* a usual mail needs no malloc */
 };
 
-void select_terms(const struct lexicon *lexicon, struct terms terms, struct selection *out);
+/* `foreign`: it is known already that the lexicon does not know the language. */
+void select_terms(const struct lexicon *lexicon, struct terms terms, bool foreign, struct selection *out);
 void select_free(struct selection *selection);
 
 /*

@@ -17,10 +17,11 @@ static bool sign_part(const struct lexicon *lexicon, struct terms terms, struct 
 }
 
 static bool sign_terms(const struct lexicon *lexicon, enum message_view view, struct terms terms,
-                       uint32_t min_terms, struct signature *out)
+                       uint32_t min_terms, bool *foreign, struct signature *out)
 {
     struct selection selection;
-    select_terms(lexicon, terms, &selection);
+    select_terms(lexicon, terms, *foreign, &selection);
+    *foreign = selection.foreign && terms.n >= SIGNATURE_MIN_TERMS;
     bool enough = selection.n >= min_terms;
     if (enough) {
         memset(out, 0, sizeof *out);
@@ -37,8 +38,9 @@ static bool sign_terms(const struct lexicon *lexicon, enum message_view view, st
 bool signature_make(const struct lexicon *lexicon, enum message_view view, struct terms terms,
                     struct signature *out)
 {
+    bool foreign = false;
     return view == MESSAGE_PART ? sign_part(lexicon, terms, out)
-                                : sign_terms(lexicon, view, terms, SIGNATURE_MIN_TERMS, out);
+                                : sign_terms(lexicon, view, terms, SIGNATURE_MIN_TERMS, &foreign, out);
 }
 
 void signature_make_all(const struct lexicon *lexicon, const struct message *message, unsigned min_terms,
@@ -46,11 +48,16 @@ void signature_make_all(const struct lexicon *lexicon, const struct message *mes
 {
     out->n = 0;
     uint32_t fewest = MAX(min_terms, SIGNATURE_MIN_TERMS);
+    /*
+     * The body decides about the language of the full view too: of a foreign text with a footer in a known
+     * language only the footer would be left.
+     */
+    bool foreign = false;
     for (unsigned view = 0; view < MESSAGE_VIEWS; view++) {
         struct terms terms = message->view[view];
         struct signature *signature = &out->v[out->n];
         if (view == MESSAGE_PART ? sign_part(lexicon, terms, signature)
-                                 : sign_terms(lexicon, view, terms, fewest, signature))
+                                 : sign_terms(lexicon, view, terms, fewest, &foreign, signature))
             out->n++;
     }
 }
@@ -65,7 +72,7 @@ bool signature_equal(const struct signature *a, const struct signature *b)
 uint32_t signature_uses(const struct lexicon *lexicon, struct terms terms, enum signature_use *use_out)
 {
     struct selection selection;
-    select_terms(lexicon, terms, &selection);
+    select_terms(lexicon, terms, false, &selection);
     for (uint32_t i = 0; i < terms.n; i++)
         use_out[i] = SIGNATURE_UNUSED;
     for (uint32_t i = 0; i < selection.n; i++) {
@@ -81,7 +88,7 @@ uint32_t signature_signers(const struct lexicon *lexicon, struct terms terms, un
                            uint32_t max)
 {
     struct selection selection;
-    select_terms(lexicon, terms, &selection);
+    select_terms(lexicon, terms, false, &selection);
     uint32_t n = select_signers(lexicon, &selection, i, index_out, max);
     for (uint32_t j = 0; j < n; j++)
         index_out[j] = selection.index[index_out[j]];

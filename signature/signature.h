@@ -108,7 +108,8 @@ struct signature_pair {
 };
 struct signature_likeness signature_compare_sets(const struct signature_set *message,
                                                  const struct signature_set *prototype,
-                                                 const struct signature_rule *rule, struct signature_pair *pair_out);
+                                                 const struct signature_rule *rule,
+                                                 struct signature_pair *pair_out);
 
 /*
  * Lexicon hashes of views in the same family are the same keys in a store: body and full view are both

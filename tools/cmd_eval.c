@@ -43,7 +43,8 @@ static void print_title(const char *title)
 
 static void print_findings(const struct findings *found, const struct options *options)
 {
-    g_autofree char *title = g_strdup_printf("%.0f %% of the spam reported, the rest checked", options->share * 100);
+    g_autofree char *title =
+        g_strdup_printf("%.0f %% of the spam reported, the rest checked", options->share * 100);
     printf("  %-42s %8s  %8s\n", "", "tag", "reject");
     print_title(title);
     print_row("caught", &found->sampled.caught);
@@ -52,7 +53,8 @@ static void print_findings(const struct findings *found, const struct options *o
     print_title("All spam reported");
     print_ham("ham hit", &found->all.ham);
     printf("  %-42s %8.2f\n", "candidates per ham message", found->all.proposed);
-    g_autofree char *stream = g_strdup_printf("In order, each reported with probability %.2f", options->stream);
+    g_autofree char *stream =
+        g_strdup_printf("In order, each reported with probability %.2f", options->stream);
     print_title(stream);
     print_row("caught on arrival", &found->stream);
     if (!found->survival)
@@ -71,7 +73,8 @@ static void json_score(struct json *json, const char *key, const struct eval_sco
     json_close(json, '}');
 }
 
-static void print_json(const struct findings *found, const struct options *options, const struct context *context)
+static void print_json(const struct findings *found, const struct options *options,
+                       const struct context *context)
 {
     struct json *json = json_new();
     json_open(json, NULL, '{');
@@ -142,12 +145,13 @@ static void print_suggestion(const struct findings *found, const struct signatur
 static bool read_mail(struct context *context, const struct options *options, struct eval_collection *spam,
                       struct eval_collection *ham, GError **error)
 {
-    if (!eval_collection_read(context, options->spam, spam) || !eval_collection_read(context, options->ham, ham))
+    if (!eval_collection_read(context, options->spam, spam) ||
+        !eval_collection_read(context, options->ham, ham))
         return false;
     if (spam->n < 10 || ham->n < 1) {
         g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT,
-                    "%zu spam and %zu ham messages are too few to tell anything: give at least 10 and 1", spam->n,
-                    ham->n);
+                    "%zu spam and %zu ham messages are too few to tell anything: give at least 10 and 1",
+                    spam->n, ham->n);
         return false;
     }
     return true;
@@ -167,8 +171,8 @@ static bool evaluate(struct context *context, const struct options *options, str
     if (options->mutated == 0)
         return true;
     GArray *samples;
-    if (!eval_samples_read(context, &settings, options->spam, spam, options->ham, ham, (size_t)options->mutated,
-                           &samples))
+    if (!eval_samples_read(context, &settings, options->spam, spam, options->ham, ham,
+                           (size_t)options->mutated, &samples))
         return false;
     found->survival = g_new0(struct eval_score, eval_n_mutations);
     eval_survival(context, &settings, samples, found->survival);
@@ -192,7 +196,8 @@ static bool options_make_sense(const struct options *options, GError **error)
     return wrong == NULL;
 }
 
-static void print_all(const struct context *context, const struct options *options, const struct findings *found)
+static void print_all(const struct context *context, const struct options *options,
+                      const struct findings *found)
 {
     if (context->json) {
         print_json(found, options, context);
@@ -208,14 +213,18 @@ static int eval_run(const struct command *self, struct context *context, int arg
 {
     struct options options = { .share = 0.1, .stream = 0.1, .seed = 1, .mutated = 2000 };
     const GOptionEntry entries[] = {
-        { "spam", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.spam, "spam messages; may be given again", "PATH" },
-        { "ham", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.ham, "innocent messages; may be given again", "PATH" },
-        { "share", 0, 0, G_OPTION_ARG_DOUBLE, &options.share, "share of the spam that is reported (0.1)", "X" },
-        { "stream", 0, 0, G_OPTION_ARG_DOUBLE, &options.stream, "chance that a passing spam is reported (0.1)", "P" },
+        { "spam", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.spam, "spam messages; may be given again",
+          "PATH" },
+        { "ham", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &options.ham, "innocent messages; may be given again",
+          "PATH" },
+        { "share", 0, 0, G_OPTION_ARG_DOUBLE, &options.share, "share of the spam that is reported (0.1)",
+          "X" },
+        { "stream", 0, 0, G_OPTION_ARG_DOUBLE, &options.stream,
+          "chance that a passing spam is reported (0.1)", "P" },
         { "mutate", 0, 0, G_OPTION_ARG_INT, &options.mutated, "messages to mutate (2000; 0: none)", "N" },
         { "seed", 0, 0, G_OPTION_ARG_INT, &options.seed, "of everything random (1)", "N" },
-        { "show-ham-hits", 0, 0, G_OPTION_ARG_NONE, &options.show_ham_hits, "list them beside what they resemble",
-          NULL },
+        { "show-ham-hits", 0, 0, G_OPTION_ARG_NONE, &options.show_ham_hits,
+          "list them beside what they resemble", NULL },
         { NULL },
     };
     GError *error = NULL;

@@ -78,7 +78,7 @@ static void test_lines_of_dashes_are_not_taken_for_parts(void **state)
     unsigned cut;
     GString *mail =
         repeated(MULTI "--abcd\n\napple\n", "--\n-- price list --\n", 1500, "\nbanana\n--abcd--\n");
-    g_autofree char *terms = read_view(mail->str, mail->len, MESSAGE_BODY, &message_default_limits, &cut);
+    g_autofree char *terms = read_view(mail->str, mail->len, MESSAGE_FULL, &message_default_limits, &cut);
     assert_int_equal(cut, 0);
     assert_true(has_term(terms, "apple") && has_term(terms, "banana"));
     g_string_free(mail, TRUE);

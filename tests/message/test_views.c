@@ -110,11 +110,28 @@ static void test_the_first_rule_of_the_last_lines_counts(void **state)
     assert_true(has_term(body, "apple") && !has_term(body, "boilerplate") && !has_term(body, "more"));
 }
 
-static void test_a_footer_that_is_all_of_the_text_is_the_text(void **state)
+static void test_a_banner_at_the_top_is_no_footer(void **state)
 {
     (void)state;
-    g_autofree char *body = view_of("Subject: x\n\n----\n" TEXT, MESSAGE_BODY);
-    assert_true(has_term(body, "apple"));
+    g_autofree char *body = view_of("Subject: x\n\n****\nbanner\n****\n" TEXT "----\nboilerplate\n", MESSAGE_BODY);
+    assert_true(has_term(body, "banner") && has_term(body, "apple") && !has_term(body, "boilerplate"));
+}
+
+static void test_a_mail_that_is_little_more_than_a_footer_has_no_body(void **state)
+{
+    (void)state;
+    GString *mail = g_string_new("Subject: x\n\nhello\n----\n");
+    for (char c = 'a'; c <= 'z'; c++)
+        g_string_append_printf(mail, "foot%c ", c);
+    g_autofree char *body = view_of(mail->str, MESSAGE_BODY), *full = view_of(mail->str, MESSAGE_FULL);
+    assert_string_equal(body, "  ");
+    assert_true(has_term(full, "hello") && has_term(full, "footz"));
+    for (char c = 'a'; c <= 'z'; c++)
+        g_string_append_printf(mail, "text%c ", c);
+    g_autofree char *long_body = view_of(mail->str, MESSAGE_BODY), *no_full = view_of(mail->str, MESSAGE_FULL);
+    assert_true(has_term(long_body, "footz") && has_term(long_body, "textz"));
+    assert_string_equal(no_full, "  ");
+    g_string_free(mail, TRUE);
 }
 
 static void test_html_has_footers_too(void **state)
@@ -230,7 +247,8 @@ int main(void)
         cmocka_unit_test(test_a_mail_without_a_footer_has_no_full_view),
         cmocka_unit_test(test_a_rule_before_the_last_25_lines_starts_no_footer),
         cmocka_unit_test(test_the_first_rule_of_the_last_lines_counts),
-        cmocka_unit_test(test_a_footer_that_is_all_of_the_text_is_the_text),
+        cmocka_unit_test(test_a_banner_at_the_top_is_no_footer),
+        cmocka_unit_test(test_a_mail_that_is_little_more_than_a_footer_has_no_body),
         cmocka_unit_test(test_html_has_footers_too),
         cmocka_unit_test(test_urls_in_text_are_their_hosts),
         cmocka_unit_test(test_only_short_mail_has_a_short_view),

@@ -140,7 +140,8 @@ static void digests_that_differ_are_strangers(void **state)
 }
 
 /* A set with a body and, unless its terms are 0, a full view. */
-static struct signature_set set_with(unsigned body_bits, uint16_t body_terms, unsigned full_bits, uint16_t full_terms)
+static struct signature_set set_with(unsigned body_bits, uint16_t body_terms, unsigned full_bits,
+                                     uint16_t full_terms)
 {
     struct signature_set set = { .n = 1, .v = { with(body_bits, body_terms, MESSAGE_BODY) } };
     if (full_terms)
@@ -168,7 +169,8 @@ static void a_payload_hidden_below_a_footer_line_meets_the_body_of_a_prototype(v
     /* and only at the reject threshold */
     hidden = set_with(500, 60, 140, 150);
     assert_int_equal(compare_sets(hidden, plain, &view).level, SIGNATURE_STRANGER);
-    /* the same when the prototype was the hidden one, while its cover is not what people see of the provider */
+    /* the same when the prototype was the hidden one, while its cover is not what people see of the provider
+     */
     hidden = set_with(500, 100, 20, 150);
     assert_int_equal(compare_sets(plain, hidden, &view).level, SIGNATURE_REJECT);
 }

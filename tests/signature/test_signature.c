@@ -501,6 +501,25 @@ static void lexicons_of_other_seeds_have_nothing_in_common(void **state)
     lexicon_unref(two);
 }
 
+static void a_foreign_text_stays_foreign_above_a_known_footer(void **state)
+{
+    (void)state;
+    struct lexicon_plan plan = adaptive_plan(20, 2);
+    struct lexicon *lexicon = lexicon_of(adaptive_words, &plan, 1);
+    struct document *body = g_new0(struct document, 1), *full = g_new0(struct document, 1);
+    add_words(body, lexicon, "eins zwei drei vier fuenf sechs sieben acht");
+    add_words(full, lexicon, "eins zwei drei vier fuenf sechs sieben acht apple bread candle lemon marble");
+    struct message message = { .view = { [MESSAGE_BODY] = terms_of(body), [MESSAGE_FULL] = terms_of(full) } };
+    struct signature_set set;
+    signature_make_all(lexicon, &message, 5, &set);
+    assert_int_equal(set.n, 2);
+    assert_int_equal(set.v[0].terms, 8);
+    assert_int_equal(set.v[1].terms, 13);
+    g_free(body);
+    g_free(full);
+    lexicon_unref(lexicon);
+}
+
 static void all_views_of_a_message_are_signed(void **state)
 {
     (void)state;
@@ -541,6 +560,7 @@ int main(void)
         cmocka_unit_test(adaptive_survives_by_the_jaccard_similarity),
         cmocka_unit_test(a_large_document_equals_a_small_one_computed_in_place),
         cmocka_unit_test(lexicons_of_other_seeds_have_nothing_in_common),
+        cmocka_unit_test(a_foreign_text_stays_foreign_above_a_known_footer),
         cmocka_unit_test(all_views_of_a_message_are_signed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ void classic_index_free(struct classic_index **index);
  * random tenth) that have such a neighbour; messages with equal terms count once. `queries_out` is the
  * number of queries averaged over.
  */
-double classic_p1(const struct lexicon *lexicon, const struct eval_collection *mails, unsigned k, bool secondary,
-                  uint32_t seed, unsigned threads, size_t *queries_out);
+double classic_p1(const struct lexicon *lexicon, const struct eval_collection *mails, unsigned k,
+                  bool secondary, uint32_t seed, unsigned threads, size_t *queries_out);
 
 #endif

@@ -52,8 +52,8 @@ static bool dropped(uint64_t hash, unsigned copy)
     return copy > 0 && (double)(hash_mix(hash + copy * UINT64_C(0x9e3779b97f4a7c15)) >> 11) < DROP * 0x1p53;
 }
 
-static uint64_t hash_of_set(const struct weighed *primary, uint32_t n_primary, const struct weighed *secondary,
-                            uint32_t n_secondary, unsigned copy)
+static uint64_t hash_of_set(const struct weighed *primary, uint32_t n_primary,
+                            const struct weighed *secondary, uint32_t n_secondary, unsigned copy)
 {
     uint64_t sum = copy;
     uint32_t n = 0;
@@ -70,10 +70,11 @@ static uint64_t hash_of_set(const struct weighed *primary, uint32_t n_primary, c
     return n < FEWEST ? 0 : hash_mix(sum) | 1;
 }
 
-unsigned classic_imatch(const struct lexicon *lexicon, const struct eval_mail *mail, unsigned k, bool secondary,
-                        uint64_t *keys_out)
+unsigned classic_imatch(const struct lexicon *lexicon, const struct eval_mail *mail, unsigned k,
+                        bool secondary, uint64_t *keys_out)
 {
-    struct weighed *primary = g_new(struct weighed, mail->n_terms), *more = g_new(struct weighed, mail->n_terms);
+    struct weighed *primary = g_new(struct weighed, mail->n_terms),
+                   *more = g_new(struct weighed, mail->n_terms);
     uint32_t n_primary, n_more;
     split(lexicon, mail, primary, &n_primary, more, &n_more);
     for (unsigned copy = 0; copy <= k; copy++)

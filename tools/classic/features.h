@@ -13,8 +13,8 @@
  * I-Match: hash 0 is over the whole lexicon, hash 1 + k over copy k. A key is 0 where too few terms are
  * left. Returns the number of keys, k + 1.
  */
-unsigned classic_imatch(const struct lexicon *lexicon, const struct eval_mail *mail, unsigned k, bool secondary,
-                        uint64_t *keys_out);
+unsigned classic_imatch(const struct lexicon *lexicon, const struct eval_mail *mail, unsigned k,
+                        bool secondary, uint64_t *keys_out);
 
 /* 84 minima over word trigrams; 0 keys when there is no trigram. */
 unsigned classic_minima(const struct eval_mail *mail, uint64_t *keys_out);

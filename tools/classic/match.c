@@ -4,9 +4,9 @@
 #include "base/hash.h"
 #include "tools/classic/features.h"
 
-#define MIN_TERMS      5   /* fewer: not a document, for any method */
-#define SIMHASH_BITS   3
-#define COSINE         0.6
+#define MIN_TERMS    5 /* fewer: not a document, for any method */
+#define SIMHASH_BITS 3
+#define COSINE       0.6
 
 /*
  * Most methods reduce a message to some keys and call two messages duplicates when enough keys agree.
@@ -15,8 +15,8 @@
 struct classic_method {
     const char *name;
     unsigned (*keys)(const struct lexicon *lexicon, const struct eval_mail *mail, uint64_t *keys_out);
-    unsigned agree;  /* keys that must */
-    bool numbered;   /* key i only meets key i */
+    unsigned agree; /* keys that must */
+    bool numbered;  /* key i only meets key i */
     bool cosine, simhash;
 };
 
@@ -30,7 +30,8 @@ static unsigned kolcz_keys(const struct lexicon *lexicon, const struct eval_mail
     return classic_imatch(lexicon, mail, 10, false, keys_out);
 }
 
-static unsigned kolcz_secondary_keys(const struct lexicon *lexicon, const struct eval_mail *mail, uint64_t *keys_out)
+static unsigned kolcz_secondary_keys(const struct lexicon *lexicon, const struct eval_mail *mail,
+                                     uint64_t *keys_out)
 {
     return classic_imatch(lexicon, mail, 10, true, keys_out);
 }
@@ -56,12 +57,15 @@ static unsigned term_keys(const struct lexicon *lexicon, const struct eval_mail 
 
 static const struct classic_method imatch = { "plain I-Match", imatch_keys, 1, .numbered = true };
 static const struct classic_method kolcz = { "Kołcz, K = 10", kolcz_keys, 1, .numbered = true };
-static const struct classic_method kolcz_secondary = { "Kołcz, K = 10, secondary lexicon", kolcz_secondary_keys, 1,
-                                                       .numbered = true };
+static const struct classic_method kolcz_secondary = { "Kołcz, K = 10, secondary lexicon",
+                                                       kolcz_secondary_keys, 1, .numbered = true };
 static const struct classic_method simhash = { .name = "simhash, 64 bits, distance ≤ 3", .simhash = true };
-static const struct classic_method minhash = { "84 min-hashes, half equal", minima_keys, 42, .numbered = true };
-static const struct classic_method super_one = { "6 super-shingles, 1 equal", super_keys, 1, .numbered = true };
-static const struct classic_method super_two = { "6 super-shingles, 2 equal", super_keys, 2, .numbered = true };
+static const struct classic_method minhash = { "84 min-hashes, half equal", minima_keys, 42,
+                                               .numbered = true };
+static const struct classic_method super_one = { "6 super-shingles, 1 equal", super_keys, 1,
+                                                 .numbered = true };
+static const struct classic_method super_two = { "6 super-shingles, 2 equal", super_keys, 2,
+                                                 .numbered = true };
 static const struct classic_method cosine = { "exact cosine ≥ 0.6, all pairs", term_keys, 1, .cosine = true };
 
 const struct classic_method *const classic_methods[] = {

@@ -76,8 +76,8 @@ static void recall_of_query(size_t q, void *user)
     p1->recall[q] = there ? (double)seen / (double)there : -1;
 }
 
-static GArray *distinct_documents(const struct lexicon *lexicon, const struct eval_collection *mails, unsigned k,
-                                  bool secondary)
+static GArray *distinct_documents(const struct lexicon *lexicon, const struct eval_collection *mails,
+                                  unsigned k, bool secondary)
 {
     GArray *documents = g_array_new(FALSE, TRUE, sizeof(struct document));
     GHashTable *sets = g_hash_table_new(g_int64_hash, g_int64_equal);
@@ -107,8 +107,8 @@ static double average(const double *recall, size_t n, size_t *queries_out)
     return *queries_out ? sum / (double)*queries_out : 0;
 }
 
-double classic_p1(const struct lexicon *lexicon, const struct eval_collection *mails, unsigned k, bool secondary,
-                  uint32_t seed, unsigned threads, size_t *queries_out)
+double classic_p1(const struct lexicon *lexicon, const struct eval_collection *mails, unsigned k,
+                  bool secondary, uint32_t seed, unsigned threads, size_t *queries_out)
 {
     GArray *documents = distinct_documents(lexicon, mails, k, secondary);
     GArray *queries = g_array_new(FALSE, FALSE, sizeof(size_t));

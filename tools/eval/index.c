@@ -56,7 +56,8 @@ void eval_index_free(struct eval_index **index)
 
 static uint64_t key_of(const struct signature *signature, unsigned i)
 {
-    uint64_t key = hash_mix(signature->lex[i] + (uint64_t)signature_family(signature->view) * SIGNATURE_MAX_LEX + i);
+    uint64_t key =
+        hash_mix(signature->lex[i] + (uint64_t)signature_family(signature->view) * SIGNATURE_MAX_LEX + i);
     return key ? key : 1;
 }
 
@@ -176,7 +177,8 @@ static void verify(const struct eval_index *index, uint32_t number, const struct
                    struct eval_answer *answer)
 {
     /* Thresholds that everything reaches and nothing does: what is left is which view may do what. */
-    static const struct signature_rule only_tag = { .tag = 0, .reject = 2 }, only_reject = { .tag = 2, .reject = 0 };
+    static const struct signature_rule only_tag = { .tag = 0, .reject = 2 },
+                                       only_reject = { .tag = 2, .reject = 0 };
     const struct signature_set *prototype = index->prototypes->pdata[number];
     struct signature_pair tag, reject;
     struct signature_likeness tagged = signature_compare_sets(message, prototype, &only_tag, &tag);

@@ -118,7 +118,8 @@ static void shuffle_all(GPtrArray *words, const GPtrArray *foreign, double amoun
     put_words(out, words, 0, words->len);
 }
 
-static void put_foreign(const GPtrArray *words, const GPtrArray *foreign, double share, GRand *rand, GString *out)
+static void put_foreign(const GPtrArray *words, const GPtrArray *foreign, double share, GRand *rand,
+                        GString *out)
 {
     guint wanted = (guint)(words->len * share + 0.5);
     guint from = foreign->len > wanted ? below(rand, foreign->len - wanted) : 0;
@@ -126,13 +127,15 @@ static void put_foreign(const GPtrArray *words, const GPtrArray *foreign, double
         put_word(out, foreign->pdata[(from + i) % foreign->len]);
 }
 
-static void append_foreign(GPtrArray *words, const GPtrArray *foreign, double share, GRand *rand, GString *out)
+static void append_foreign(GPtrArray *words, const GPtrArray *foreign, double share, GRand *rand,
+                           GString *out)
 {
     put_words(out, words, 0, words->len);
     put_foreign(words, foreign, share, rand, out);
 }
 
-static void hide_below_line(GPtrArray *words, const GPtrArray *foreign, double share, GRand *rand, GString *out)
+static void hide_below_line(GPtrArray *words, const GPtrArray *foreign, double share, GRand *rand,
+                            GString *out)
 {
     put_foreign(words, foreign, share, rand, out);
     g_string_append(out, "\n--------------------\n");
@@ -149,7 +152,8 @@ static void put_gibberish(GString *out, GRand *rand)
     put_word(out, word);
 }
 
-static void insert_gibberish(GPtrArray *words, const GPtrArray *foreign, double share, GRand *rand, GString *out)
+static void insert_gibberish(GPtrArray *words, const GPtrArray *foreign, double share, GRand *rand,
+                             GString *out)
 {
     (void)foreign;
     for (guint i = 0; i < words->len; i++) {
@@ -169,7 +173,9 @@ static void cut_to(GPtrArray *words, const GPtrArray *foreign, double share, GRa
 /* One of the tricks on one word: a look-alike, a zero-width space, a digit for a letter, spaced letters. */
 static char *obfuscate(const char *word, GRand *rand)
 {
-    static const char *const from = "aoeicpxs0", *const like[] = { "а", "о", "е", "і", "с", "р", "х", "ѕ", "о" };
+    static const char *const from = "aoeicpxs0", *const like[] = {
+        "а", "о", "е", "і", "с", "р", "х", "ѕ", "о"
+    };
     static const char digits_from[] = "oieas", digits_to[] = "01345";
     GString *out = g_string_new(NULL);
     guint trick = below(rand, 4), length = (guint)strlen(word), done = 0;
@@ -198,7 +204,8 @@ static bool is_plain(const char *word)
     return n >= 4 && word[n] == '\0';
 }
 
-static void obfuscate_share(GPtrArray *words, const GPtrArray *foreign, double share, GRand *rand, GString *out)
+static void obfuscate_share(GPtrArray *words, const GPtrArray *foreign, double share, GRand *rand,
+                            GString *out)
 {
     (void)foreign;
     for (guint i = 0; i < words->len; i++) {
@@ -231,7 +238,8 @@ const struct eval_mutation eval_mutations[] = {
 };
 const unsigned eval_n_mutations = G_N_ELEMENTS(eval_mutations);
 
-GString *eval_mutated_mail(const struct eval_mutation *mutation, const char *text, const char *foreign, guint32 seed)
+GString *eval_mutated_mail(const struct eval_mutation *mutation, const char *text, const char *foreign,
+                           guint32 seed)
 {
     GString *mail = g_string_new("MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\n\n");
     GString *body = g_string_new(NULL);

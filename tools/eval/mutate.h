@@ -1,8 +1,8 @@
 /*
  * Mutations: what spammers do to a text between two runs of a campaign.
  *
- * A text is its words between white space, with the ends of lines; URLs stay what they are. A mutated copy is a plain-text mail
- * that goes through the whole of message/ and signature/ again.
+ * A text is its words between white space, with the ends of lines; URLs stay what they are. A mutated copy is
+ * a plain-text mail that goes through the whole of message/ and signature/ again.
  */
 #ifndef TOOLS_EVAL_MUTATE_H
 #define TOOLS_EVAL_MUTATE_H
@@ -24,6 +24,7 @@ extern const unsigned eval_n_mutations;
 GPtrArray *eval_words(const char *text, gsize n);
 
 /* A mail with this text. */
-GString *eval_mutated_mail(const struct eval_mutation *mutation, const char *text, const char *foreign, guint32 seed);
+GString *eval_mutated_mail(const struct eval_mutation *mutation, const char *text, const char *foreign,
+                           guint32 seed);
 
 #endif

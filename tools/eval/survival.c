@@ -34,7 +34,8 @@ static GHashTable *draw_paths(const struct eval_collection *mails, size_t n, uin
     }
     for (size_t i = 0; i < mails->n && g_hash_table_size(paths) < n; i++) {
         struct eval_mail *mail = &mails->v[order[i]];
-        bool enough = mail->n_views > 0 && mail->views[0].view == MESSAGE_BODY && mail->views[0].terms >= MIN_TERMS;
+        bool enough =
+            mail->n_views > 0 && mail->views[0].view == MESSAGE_BODY && mail->views[0].terms >= MIN_TERMS;
         if (enough && g_hash_table_add(sets, &mail->set))
             g_hash_table_add(paths, mail->path);
     }
@@ -74,7 +75,7 @@ static bool collect(struct each_mail *mail, void *user)
 static GPtrArray *read_texts(struct context *context, char *const *paths, GHashTable *wanted)
 {
     struct reading reading = { context, wanted, g_ptr_array_new_with_free_func(g_free) };
-    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan){
+    struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan) {
         .context = context, .paths = paths, .work = keep_text, .done = collect, .user = &reading });
     if (totals.interrupted || reading.texts->len == 0)
         g_clear_pointer(&reading.texts, g_ptr_array_unref);
@@ -83,8 +84,8 @@ static GPtrArray *read_texts(struct context *context, char *const *paths, GHashT
 }
 
 bool eval_samples_read(struct context *context, const struct eval_settings *settings, char *const *spam_paths,
-                       const struct eval_collection *spam, char *const *ham_paths, const struct eval_collection *ham,
-                       size_t n, GArray **samples_out)
+                       const struct eval_collection *spam, char *const *ham_paths,
+                       const struct eval_collection *ham, size_t n, GArray **samples_out)
 {
     g_autoptr(GPtrArray) texts = read_texts(context, spam_paths, draw_paths(spam, n, settings->seed));
     if (!texts)
@@ -148,7 +149,9 @@ void eval_survival(struct context *context, const struct eval_settings *settings
                    struct eval_score *scores_out)
 {
     struct eval_index *index = eval_index_new();
-    struct survival survival = { .context = context, .settings = settings, .samples = samples, .index = index };
+    struct survival survival = {
+        .context = context, .settings = settings, .samples = samples, .index = index
+    };
     survival.prototypes = g_new0(struct eval_mail, samples->len);
     survival.answers = g_new0(struct eval_answer, samples->len);
     pool_each(settings->threads, samples->len, sign_prototype, &survival);
@@ -157,7 +160,7 @@ void eval_survival(struct context *context, const struct eval_settings *settings
     for (unsigned m = 0; m < eval_n_mutations; m++) {
         survival.mutation = &eval_mutations[m];
         pool_each(settings->threads, samples->len, check_mutated, &survival);
-        scores_out[m] = (struct eval_score){ .n = samples->len };
+        scores_out[m] = (struct eval_score) { .n = samples->len };
         for (guint i = 0; i < samples->len; i++) {
             scores_out[m].tagged += eval_tagged(&survival.answers[i], &settings->rule);
             scores_out[m].rejected += eval_rejected(&survival.answers[i], &settings->rule);

@@ -17,8 +17,8 @@ struct eval_sample {
  * a second pass over the same paths, which keeps only what was drawn.
  */
 bool eval_samples_read(struct context *context, const struct eval_settings *settings, char *const *spam_paths,
-                       const struct eval_collection *spam, char *const *ham_paths, const struct eval_collection *ham,
-                       size_t n, GArray **samples_out);
+                       const struct eval_collection *spam, char *const *ham_paths,
+                       const struct eval_collection *ham, size_t n, GArray **samples_out);
 void eval_samples_free(GArray **samples);
 
 /* One score per mutation, in the order of eval_mutations; prototypes are the texts unmutated. */
