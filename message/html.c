@@ -336,6 +336,23 @@ static size_t next_slice(const char *html, size_t n)
     return tag ? (size_t)(tag - html) : n;
 }
 
+/*
+ * A comment that never ends would take the rest of the page with it. Old programs end it at the first `>`,
+ * and so do we: in a copy it becomes a processing instruction.
+ */
+static const char *end_comments(struct arena *arena, const char *html, size_t n)
+{
+    const char *end = html + n, *comment = html, *close = html;
+    while (close && (comment = memmem(close, (size_t)(end - close), "<!--", 4)))
+        close = memmem(comment + 4, (size_t)(end - comment - 4), "-->", 3);
+    if (!comment)
+        return html;
+    char *copy = arena_strndup(arena, html, n);
+    for (char *p = copy + (comment - html); p; p = memmem(p, (size_t)(copy + n - p), "<!--", 4))
+        memcpy(p, "<?x ", 4);
+    return copy;
+}
+
 static void parse(struct page *page, const char *html, size_t n)
 {
     /* Markup is larger than its text, but not without end. */
@@ -344,6 +361,7 @@ static void parse(struct page *page, const char *html, size_t n)
         n = limit;
         page->text->cut = true;
     }
+    html = end_comments(page->text->arena, html, n);
     bool cut = page->text->cut;
     for (size_t slice = n; n && page->text->cut == cut; slice = next_slice(html, n)) {
         size_t at = parse_once(page, html, slice);

@@ -137,5 +137,5 @@ const char *subject_decode(struct arena *arena, const char *raw, size_t n, size_
         }
     }
     *n_out = text.n;
-    return text.n ? text.v : "";
+    return text.v;
 }

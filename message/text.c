@@ -8,7 +8,8 @@
 
 void text_init(struct text *text, struct arena *arena, size_t limit)
 {
-    *text = (struct text) { .arena = arena, .limit = limit };
+    static char nothing[1];
+    *text = (struct text) { .arena = arena, .v = nothing, .limit = limit };
 }
 
 static void make_room(struct text *text, size_t need)
@@ -16,8 +17,7 @@ static void make_room(struct text *text, size_t need)
     size_t room = MAX(text->room * 2, (size_t)FIRST_ROOM);
     room = MAX(room, need);
     char *v = arena_alloc(text->arena, room);
-    if (text->n)
-        memcpy(v, text->v, text->n);
+    memcpy(v, text->v, text->n);
     text->v = v;
     text->room = room;
 }

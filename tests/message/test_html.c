@@ -8,7 +8,8 @@ static void test_comments_script_style_and_title_are_not_seen(void **state)
     CHECK_READINGS(
         { "comment", HTML "before<!-- secret -->after", "beforeafter", "secret" },
         { "comment with tags", HTML "<p>apple<!-- <b>secret</b> > --> banana", "apple banana", "secret" },
-        { "comment that never ends", HTML "<p>apple <!-- secret", "apple", "secret" },
+        { "comment that never ends", HTML "<p>apple <!-- secret> banana <!-- also secret", "apple banana",
+          "secret also" },
         { "script", HTML "<script>secret();</script>apple", "apple", "secret" },
         { "script with tags in it", HTML "<script>if (a<b) { '</b>secret' }</script>apple", "apple",
           "secret" },

@@ -244,23 +244,21 @@ static void test_empty_input_has_no_terms(void **state)
 static void test_a_mail_cut_anywhere_is_read(void **state)
 {
     (void)state;
-    const char *mail =
-        "Subject: =?utf-8?q?caf=C3=A9?=\r\n" MULTI(
-            "mixed") PART("text/html; charset=utf-16") "<p style='color:red'>apple &eacute; <img alt=x "
-                                                       "src=\"http://a.example/\">"
-                                                       "\n" PART("text/plain\nContent-Transfer-Encoding: "
-                                                                 "base64") "YXBwbGUgYmFuYW5h"
-                                                                           "\n" PART(
-                                                                               "message/rfc822") "Subject: "
-                                                                                                 "=?iso-2022-"
-                                                                                                 "jp?B?"
-                                                                                                 "GyRCRnxLXDh"
-                                                                                                 "sGyhC?="
-                                                                                                 "\n\nbegin "
-                                                                                                 "644 "
-                                                                                                 "x\n#"
-                                                                                                 "86YA\nend"
-                                                                                                 "\n" END;
+    const char *mail = "Subject: =?utf-8?q?caf=C3=A9?=\r\n" MULTI("mixed")
+        PART("text/html; charset=utf-16") "<p style='color:red'>apple &eacute; <img alt=x "
+                                          "src=\"http://a.example/\">"
+                                          "\n" PART("text/plain\nContent-Transfer-Encoding: "
+                                                    "base64") "YXBwbGUgYmFuYW5h"
+                                                              "\n" PART("message/rfc822") "Subject: "
+                                                                                          "=?iso-2022-"
+                                                                                          "jp?B?"
+                                                                                          "GyRCRnxLXDh"
+                                                                                          "sGyhC?="
+                                                                                          "\n\nbegin "
+                                                                                          "644 "
+                                                                                          "x\n#"
+                                                                                          "86YA\nend"
+                                                                                          "\n" END;
     for (size_t n = 0; n <= strlen(mail); n++) {
         g_autofree char *terms = read_view(mail, n, MESSAGE_BODY, &message_default_limits, NULL);
         assert_non_null(terms);

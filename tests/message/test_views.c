@@ -238,6 +238,39 @@ static void test_the_largest_attached_part_is_digested(void **state)
     assert_string_equal(e, "  ");
 }
 
+#define THREADS 4
+
+static gpointer read_many_times(gpointer mail)
+{
+    char *first = view_of(mail, MESSAGE_BODY);
+    for (int i = 0; i < 200; i++) {
+        g_autofree char *again = view_of(mail, MESSAGE_BODY);
+        if (strcmp(first, again)) {
+            g_free(first);
+            return NULL;
+        }
+    }
+    return first;
+}
+
+static void test_any_number_of_threads_may_read(void **state)
+{
+    (void)state;
+    static char mail[] =
+        HEAD "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/html; charset=koi8-r\n\n"
+             "<p style='color:red'>" TEXT
+             "\n--b\nContent-Type: message/rfc822\n\nSubject: =?big5?q?inner?=\n\napple\n--b--\n";
+    GThread *threads[THREADS];
+    g_autofree char *alone = view_of(mail, MESSAGE_BODY);
+    for (int i = 0; i < THREADS; i++)
+        threads[i] = g_thread_new("reader", read_many_times, mail);
+    for (int i = 0; i < THREADS; i++) {
+        g_autofree char *terms = g_thread_join(threads[i]);
+        assert_non_null(terms);
+        assert_string_equal(terms, alone);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_the_short_view_of_html_has_its_links_and_no_tags),
         cmocka_unit_test(test_long_content_has_no_short_view),
         cmocka_unit_test(test_the_largest_attached_part_is_digested),
+        cmocka_unit_test(test_any_number_of_threads_may_read),
     };
     return cmocka_run_group_tests(tests, init_message, NULL);
 }
