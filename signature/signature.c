@@ -62,6 +62,14 @@ void signature_make_all(const struct lexicon *lexicon, const struct message *mes
     }
 }
 
+bool signature_set_is_prototype(const struct signature_set *set)
+{
+    for (unsigned i = 0; i < set->n; i++)
+        if (set->v[i].view != MESSAGE_FULL)
+            return true;
+    return false;
+}
+
 bool signature_equal(const struct signature *a, const struct signature *b)
 {
     return a->lexicon == b->lexicon && a->view == b->view && a->terms == b->terms && a->n_lex == b->n_lex &&

@@ -49,6 +49,12 @@ bool signature_make(const struct lexicon *lexicon, enum message_view view, struc
 void signature_make_all(const struct lexicon *lexicon, const struct message *message, unsigned min_terms,
                         struct signature_set *out);
 
+/*
+ * Can it serve as a prototype? The full view alone cannot: what is nearly all footer resembles everybody
+ * with the same provider.
+ */
+bool signature_set_is_prototype(const struct signature_set *set);
+
 bool signature_equal(const struct signature *a, const struct signature *b);
 
 /* Bits that differ between the sketches: 0 … 512. */

@@ -58,6 +58,7 @@ static int allow_mail(struct allow *allow)
     struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan) {
         .context = allow->context,
         .paths = allow->context->arguments,
+        .prototypes = true,
         .unwrap = allow->who.unwrap,
         .done = allow_done,
         .user = allow,

@@ -98,6 +98,7 @@ static int report_mail(struct report *report)
     struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan) {
         .context = report->context,
         .paths = report->context->arguments,
+        .prototypes = true,
         .unwrap = report->who.unwrap,
         .done = report_done,
         .user = report,

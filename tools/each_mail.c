@@ -58,13 +58,21 @@ static void worker_free(void *worker)
     arena_free(&arena);
 }
 
-static void sign(struct each_mail *mail, const struct context *context, struct arena *arena)
+static const char *why_unscannable(const struct signature_set *signatures, bool prototype)
 {
+    if (signatures->n == 0)
+        return "too few words";
+    return prototype && !signature_set_is_prototype(signatures) ? "little more than a footer" : NULL;
+}
+
+static void sign(struct each_mail *mail, const struct each_mail_plan *plan, struct arena *arena)
+{
+    const struct context *context = plan->context;
     struct message *message =
         message_read(arena, mail->bytes, mail->n_bytes, lexicon_key(context->lexicon), &context->limits);
     signature_make_all(context->lexicon, message, context->config->match.min_terms, &mail->signatures);
     mail->terms = message->view[MESSAGE_BODY].n;
-    mail->unscannable = mail->signatures.n == 0 ? "too few words" : NULL;
+    mail->unscannable = why_unscannable(&mail->signatures, plan->prototypes);
     mail->message = message;
 }
 
@@ -117,7 +125,7 @@ static void work(void *item, void *worker, void *user)
     for (unsigned i = 0; i < job->n; i++) {
         struct each_mail *mail = &job->mails[i];
         if (!mail->unscannable)
-            sign(mail, plan->context, worker);
+            sign(mail, plan, worker);
         if (plan->work)
             mail->result = plan->work(mail, plan->user);
         mail->message = NULL;

@@ -34,6 +34,7 @@ struct each_mail_plan {
     struct context *context;
     char *const *paths;
     enum each_mail_unwrap unwrap;
+    bool prototypes; /* they are to be stored: what is little more than a footer is unscannable */
     void *(*work)(struct each_mail *mail, void *user); /* on many threads; may be NULL; makes mail->result */
     bool (*done)(struct each_mail *mail, void *user);  /* on one thread; false stops */
     void *user;
