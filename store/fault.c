@@ -107,8 +107,8 @@ bool fault_errno(GError **error, const char *server, int number)
         int number;
         const char *sentence;
     } rows[] = {
-        { ECONNREFUSED, "connection refused: is redis-server running, and listening there?" },
-        { ENOENT, "there is no such socket: is redis-server running, with unixsocket set to this path?" },
+        { ECONNREFUSED, "connection refused: see that redis-server runs and listens there" },
+        { ENOENT, "there is no such socket: see that redis-server runs, with unixsocket set to this path" },
         { EACCES, "permission denied: add the user that runs this to the group of the socket" },
         { ECONNRESET, "it closed the connection: see its log" },
         { EPIPE, "it closed the connection: see its log" },

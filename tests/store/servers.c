@@ -430,3 +430,52 @@ struct servers_redis *servers_owner(struct servers_cluster *cluster, unsigned sl
     freeReplyObject(reply);
     return owner;
 }
+
+struct handover {
+    struct servers_cluster *cluster;
+    unsigned slot;
+    struct servers_redis *to;
+};
+
+static bool all_nodes_know(void *user)
+{
+    struct handover *handover = user;
+    bool known = true;
+    for (int i = 0; i < SERVERS_NODES && known; i++) {
+        redisReply *reply = servers_ask(handover->cluster->nodes[i], "CLUSTER SLOTS");
+        known = false;
+        for (size_t j = 0; j < reply->elements; j++) {
+            redisReply *range = reply->element[j];
+            if (range->element[0]->integer <= handover->slot && handover->slot <= range->element[1]->integer)
+                known = range->element[2]->element[1]->integer == handover->to->port;
+        }
+        freeReplyObject(reply);
+    }
+    return known;
+}
+
+static void hand_over_keys(struct servers_redis *from, struct servers_redis *to, unsigned slot)
+{
+    for (bool more = true; more;) {
+        redisReply *keys = servers_ask(from, "CLUSTER GETKEYSINSLOT %u 10", slot);
+        more = keys->elements > 0;
+        for (size_t i = 0; i < keys->elements; i++)
+            servers_do(from, "MIGRATE 127.0.0.1 %d %b 0 5000", (int)to->port, keys->element[i]->str,
+                       keys->element[i]->len);
+        freeReplyObject(keys);
+    }
+}
+
+void servers_move_slot(struct servers_cluster *cluster, unsigned slot)
+{
+    struct servers_redis *from = servers_owner(cluster, slot);
+    struct servers_redis *to = cluster->nodes[0] == from ? cluster->nodes[1] : cluster->nodes[0];
+    g_autofree char *from_id = servers_node_id(from), *to_id = servers_node_id(to);
+    servers_do(to, "CLUSTER SETSLOT %u IMPORTING %s", slot, from_id);
+    servers_do(from, "CLUSTER SETSLOT %u MIGRATING %s", slot, to_id);
+    hand_over_keys(from, to, slot);
+    servers_do(to, "CLUSTER SETSLOT %u NODE %s", slot, to_id);
+    servers_do(from, "CLUSTER SETSLOT %u NODE %s", slot, to_id);
+    struct handover handover = { cluster, slot, to };
+    servers_await(all_nodes_know, &handover, "all nodes know the new owner");
+}
