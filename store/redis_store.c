@@ -38,6 +38,7 @@ bool redis_run_read(struct redis_backend *self, struct redis_batch *batch, enum 
     struct link_request request = { .timeout = timeout, .repeatable = true };
     int64_t before = g_get_monotonic_time();
     if (self->read_link && read == BACKEND_READ_ANY) {
+        request.timeout = MAX(timeout / 2, 1); /* a frozen replica must leave time for the primary */
         if (run_on(self->read_link, batch, request, replies_out, NULL))
             return true;
         request.timeout = MAX(timeout - (g_get_monotonic_time() - before) / 1000, 1);
@@ -227,7 +228,7 @@ static void say_change(bool open, const char *why, void *user)
     if (open)
         log_warning("store: %s; trying again now and then", why);
     else
-        log_info("store: it answers again");
+        log_info("store: %s answers again", why);
 }
 
 static void close_backend(struct backend *backend)
@@ -267,7 +268,7 @@ struct backend *redis_backend_open(const struct url *url, const struct backend_p
     self->base = (struct backend) { .ops = &ops, .atomic = !self->cluster };
     self->wait_replicas = plan->wait_replicas;
     self->link = link_open(url, &options);
-    self->read_link = plan->read_url ? link_open(plan->read_url, NULL) : NULL;
+    self->read_link = plan->read_url ? link_open(plan->read_url, &options) : NULL;
     redis_names_init(&self->names, plan->lexicon, plan->bucket_bits);
     g_snprintf(self->lexicon, sizeof self->lexicon, "%016" G_GINT64_MODIFIER "x", plan->lexicon);
     return &self->base;
