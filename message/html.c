@@ -22,8 +22,14 @@
  */
 #define MAX_NAMES 8192
 
+/*
+ * libxml2 writes a sentence about each mistake before it asks whether anyone wants it, which takes longer
+ * than all else. No page that people see has so many; behind the last one the page is cut.
+ */
+#define MAX_MISTAKES 50000
+
 /* Bytes of HTML that are read for each byte of the text limit. */
-#define MAX_MARKUP 4
+#define MAX_MARKUP 2
 
 enum role {
     INLINE,
@@ -79,6 +85,8 @@ struct page {
     bool styled; /* a style sheet was seen: backgrounds of elements with a class are not known */
     bool stopped;
     size_t stopped_at;
+    unsigned mistakes;
+    bool given_up; /* there were too many */
     unsigned depth;
     struct open open[MAX_DEPTH + 1]; /* [0] is the page itself */
 };
@@ -282,9 +290,14 @@ static void on_cdata(void *user, const xmlChar *p, int n)
     (void)user, (void)p, (void)n;
 }
 
-static void on_error(void *user, const char *format, ...)
+static void on_mistake(void *user, const char *format, ...)
 {
-    (void)user, (void)format;
+    (void)format;
+    struct page *page = user;
+    if (++page->mistakes <= MAX_MISTAKES || page->stopped)
+        return;
+    page->text->cut = page->given_up = true;
+    stop(page);
 }
 
 static htmlSAXHandler handler = {
@@ -293,9 +306,7 @@ static htmlSAXHandler handler = {
     .characters = on_text,
     .ignorableWhitespace = on_text,
     .cdataBlock = on_cdata,
-    .warning = on_error,
-    .error = on_error,
-    .fatalError = on_error,
+    .error = on_mistake,
 };
 
 /* Parses until the end or the depth; returns how many bytes were read. */
@@ -363,7 +374,7 @@ static void parse(struct page *page, const char *html, size_t n)
     }
     html = end_comments(page->text->arena, html, n);
     bool cut = page->text->cut;
-    for (size_t slice = n; n && page->text->cut == cut; slice = next_slice(html, n)) {
+    for (size_t slice = n; n && page->text->cut == cut && !page->given_up; slice = next_slice(html, n)) {
         size_t at = parse_once(page, html, slice);
         if (at < slice)
             at = behind_tag(html, slice, MAX(at, (size_t)1));
@@ -380,6 +391,8 @@ static struct page *page_new(struct text *text, const struct html_links *links, 
     page->links = links;
     page->source = source;
     page->styled = false;
+    page->mistakes = 0;
+    page->given_up = false;
     return page;
 }
 

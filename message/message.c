@@ -27,7 +27,7 @@ const struct message_limits message_default_limits = {
     .header_bytes = 256 * 1024, /* Postfix's header_size_limit is 102,400 */
     .parts = 1000,
     .depth = 32,
-    .text_bytes = 256 * 1024, /* and four times as much HTML */
+    .text_bytes = 512 * 1024, /* and twice as much HTML */
     .terms = 10000,
 };
 
