@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 
-#define MAP_START   (UINT64_C(16) << 20)
+#define MAP_START   (UINT64_C(1) << 20)
 #define MAP_STEP    (UINT64_C(1) << 30) /* it doubles, but grows by no more than this */
 #define MAP_LIMIT   (UINT64_C(64) << 30)
 #define READERS_MAX 1024
@@ -60,7 +60,9 @@ static bool say(const char *path, uint64_t limit, int code, GError **error)
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
-        advice = "free some space; what was stored before is not lost";
+    case EIO: /* LMDB's word for a write that was cut short */
+        what = "the disk is full or fails";
+        advice = "free some space, or see the system's log; what was stored before is not lost";
         break;
     case EACCES:
     case EPERM:
