@@ -1,8 +1,11 @@
 /* refrain eval: how well would this work on my own mail? */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "tools/command.h"
+#include "tools/eval/compare.h"
+#include "tools/eval/plot.h"
 #include "tools/eval/survival.h"
 #include "tools/json.h"
 #include "tools/output.h"
@@ -11,13 +14,25 @@ struct options {
     char **spam, **ham;
     double share, stream;
     int seed, mutated;
-    gboolean show_ham_hits;
+    char *plot;
+    gboolean show_ham_hits, compare, paper;
 };
+
+/* P1 of the paper, for K copies. */
+struct paper_row {
+    unsigned k;
+    double recall, recall_secondary;
+    size_t queries;
+};
+
+static const unsigned paper_k[] = { 0, 2, 5, 10 };
 
 struct findings {
     struct eval_result sampled, all;
     struct eval_score stream;
-    struct eval_score *survival; /* one a mutation; NULL: not asked for */
+    struct eval_score *survival;                   /* one a mutation; NULL: not asked for */
+    struct eval_comparison *comparison;            /* one a classical method; NULL: not asked for */
+    struct paper_row paper[G_N_ELEMENTS(paper_k)]; /* queries = 0: not asked for */
 };
 
 static double percent(size_t part, size_t whole)
@@ -57,11 +72,43 @@ static void print_findings(const struct findings *found, const struct options *o
         g_strdup_printf("In order, each reported with probability %.2f", options->stream);
     print_title(stream);
     print_row("caught on arrival", &found->stream);
-    if (!found->survival)
-        return;
-    print_title("Mutated copies of reported spam");
-    for (unsigned m = 0; m < eval_n_mutations; m++)
+    if (found->survival)
+        print_title("Mutated copies of reported spam");
+    for (unsigned m = 0; found->survival && m < eval_n_mutations; m++)
         print_row(eval_mutations[m].name, &found->survival[m]);
+}
+
+static void print_method(const char *name, const struct eval_comparison *found)
+{
+    /* ł and ≤ are longer in bytes than on the screen. */
+    int width = 34 + (int)(strlen(name) - (size_t)g_utf8_strlen(name, -1));
+    printf("  %-*s %6.2f %%  %9.2f %%  %7zu  %9zu\n", width, name, percent(found->caught, found->of),
+           percent(found->nontrivial, found->nontrivial_of), found->ham, found->ham_all);
+}
+
+static void print_comparison(const struct findings *found)
+{
+    print_title("The classical methods on the same terms");
+    printf("  %-34s %8s  %11s  %7s  %9s\n", "", "caught", "nontrivial", "ham", "ham, all");
+    for (unsigned m = 0; m < classic_n_methods; m++)
+        print_method(classic_name(classic_methods[m]), &found->comparison[m]);
+    struct eval_comparison ours = { found->sampled.caught.tagged,
+                                    found->sampled.caught.n,
+                                    found->sampled.nontrivial.tagged,
+                                    found->sampled.nontrivial.n,
+                                    found->sampled.ham.tagged,
+                                    found->all.ham.tagged,
+                                    found->all.ham.n };
+    print_method("this lexicon, verified, at tag", &ours);
+}
+
+static void print_paper(const struct findings *found)
+{
+    print_title("Recall of randomised lexicons against cosine 0.9 (Kołcz 2004)");
+    printf("  %-10s %10s  %14s   queries\n", "K", "recall", "with secondary");
+    for (unsigned i = 0; i < G_N_ELEMENTS(paper_k); i++)
+        printf("  %-10u %10.2f  %14.2f   %zu\n", found->paper[i].k, found->paper[i].recall,
+               found->paper[i].recall_secondary, found->paper[i].queries);
 }
 
 static void json_score(struct json *json, const char *key, const struct eval_score *score)
@@ -71,6 +118,31 @@ static void json_score(struct json *json, const char *key, const struct eval_sco
     json_uint(json, "tag", score->tagged);
     json_uint(json, "reject", score->rejected);
     json_close(json, '}');
+}
+
+static void json_comparison(struct json *json, const struct findings *found)
+{
+    json_open(json, "classical", '[');
+    for (unsigned m = 0; found->comparison && m < classic_n_methods; m++) {
+        const struct eval_comparison *row = &found->comparison[m];
+        json_open(json, NULL, '{');
+        json_string(json, "name", classic_name(classic_methods[m]));
+        json_uint(json, "of", row->of);
+        json_uint(json, "caught", row->caught);
+        json_uint(json, "ham", row->ham);
+        json_uint(json, "ham_all", row->ham_all);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_open(json, "paper", '[');
+    for (unsigned i = 0; found->paper[i].queries && i < G_N_ELEMENTS(paper_k); i++) {
+        json_open(json, NULL, '{');
+        json_uint(json, "k", found->paper[i].k);
+        json_real(json, "recall", found->paper[i].recall, 4);
+        json_real(json, "recall_secondary", found->paper[i].recall_secondary, 4);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
 }
 
 static void print_json(const struct findings *found, const struct options *options,
@@ -105,6 +177,7 @@ static void print_json(const struct findings *found, const struct options *optio
         json_close(json, '}');
     }
     json_close(json, ']');
+    json_comparison(json, found);
     json_close(json, '}');
     json_print(&json);
 }
@@ -157,6 +230,29 @@ static bool read_mail(struct context *context, const struct options *options, st
     return true;
 }
 
+static void compare(const struct context *context, const struct options *options,
+                    const struct eval_settings *settings, const struct eval_collection *spam,
+                    const struct eval_collection *ham, struct findings *found)
+{
+    found->comparison = g_new0(struct eval_comparison, classic_n_methods);
+    for (unsigned m = 0; m < classic_n_methods; m++)
+        found->comparison[m] =
+            eval_compare(settings, classic_methods[m], context->lexicon, spam, ham, options->share);
+}
+
+static void repeat_paper(const struct context *context, const struct eval_settings *settings,
+                         const struct eval_collection *spam, struct findings *found)
+{
+    for (unsigned i = 0; i < G_N_ELEMENTS(paper_k); i++) {
+        struct paper_row *row = &found->paper[i];
+        row->k = paper_k[i];
+        row->recall = classic_p1(context->lexicon, spam, row->k, false, settings->seed, settings->threads,
+                                 &row->queries);
+        row->recall_secondary = classic_p1(context->lexicon, spam, row->k, true, settings->seed,
+                                           settings->threads, &row->queries);
+    }
+}
+
 static bool evaluate(struct context *context, const struct options *options, struct eval_collection *spam,
                      struct eval_collection *ham, struct findings *found, GError **error)
 {
@@ -168,6 +264,10 @@ static bool evaluate(struct context *context, const struct options *options, str
     found->sampled = eval_reported(&settings, spam, ham, options->share);
     found->all = eval_reported(&settings, spam, ham, 1.0);
     found->stream = eval_stream(&settings, spam, options->stream);
+    if (options->compare)
+        compare(context, options, &settings, spam, ham, found);
+    if (options->paper)
+        repeat_paper(context, &settings, spam, found);
     if (options->mutated == 0)
         return true;
     GArray *samples;
@@ -196,6 +296,13 @@ static bool options_make_sense(const struct options *options, GError **error)
     return wrong == NULL;
 }
 
+static bool write_plot(const struct context *context, const struct options *options,
+                       const struct findings *found, GError **error)
+{
+    struct eval_plot plot = { &found->sampled, &found->all, found->survival, &context->rule };
+    return !options->plot || eval_plot_write(&plot, options->plot, error);
+}
+
 static void print_all(const struct context *context, const struct options *options,
                       const struct findings *found)
 {
@@ -204,6 +311,10 @@ static void print_all(const struct context *context, const struct options *optio
         return;
     }
     print_findings(found, options);
+    if (found->comparison)
+        print_comparison(found);
+    if (options->paper)
+        print_paper(found);
     if (options->show_ham_hits)
         print_ham_hits(&found->all);
     print_suggestion(found, &context->rule);
@@ -225,6 +336,11 @@ static int eval_run(const struct command *self, struct context *context, int arg
         { "seed", 0, 0, G_OPTION_ARG_INT, &options.seed, "of everything random (1)", "N" },
         { "show-ham-hits", 0, 0, G_OPTION_ARG_NONE, &options.show_ham_hits,
           "list them beside what they resemble", NULL },
+        { "compare", 0, 0, G_OPTION_ARG_NONE, &options.compare, "the classical methods on the same mail",
+          NULL },
+        { "paper", 0, 0, G_OPTION_ARG_NONE, &options.paper,
+          "recall by K, as Kołcz, Chowdhury and Alspector had it", NULL },
+        { "plot", 0, 0, G_OPTION_ARG_FILENAME, &options.plot, "write the curves there, as SVG", "FILE" },
         { NULL },
     };
     GError *error = NULL;
@@ -233,7 +349,8 @@ static int eval_run(const struct command *self, struct context *context, int arg
     int code = EXIT_DONE;
     if (!context_parse(context, self, entries, argc, argv, &error) || !options_make_sense(&options, &error) ||
         !context_open(context, CONTEXT_LEXICON, &error) ||
-        !evaluate(context, &options, &spam, &ham, &found, &error))
+        !evaluate(context, &options, &spam, &ham, &found, &error) ||
+        !write_plot(context, &options, &found, &error))
         code = error || !context->help ? command_fail(error) : EXIT_DONE;
     else
         print_all(context, &options, &found);
@@ -242,6 +359,8 @@ static int eval_run(const struct command *self, struct context *context, int arg
         eval_result_clear(&found.all);
     }
     g_free(found.survival);
+    g_free(found.comparison);
+    g_free(options.plot);
     eval_collection_clear(&spam);
     eval_collection_clear(&ham);
     g_strfreev(options.spam);

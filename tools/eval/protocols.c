@@ -21,8 +21,7 @@ static void count_steps(size_t at[EVAL_STEPS], const struct eval_answer *answer,
     }
 }
 
-/* True for a random share of n places, the same for the same seed. */
-static bool *draw(size_t n, double share, uint32_t seed)
+bool *eval_draw(size_t n, double share, uint32_t seed)
 {
     bool *drawn = g_new0(bool, n);
     size_t *order = g_new(size_t, n), wanted = (size_t)round((double)n * share);
@@ -39,6 +38,15 @@ static bool *draw(size_t n, double share, uint32_t seed)
     g_rand_free(rand);
     g_free(order);
     return drawn;
+}
+
+GHashTable *eval_reported_sets(const struct eval_collection *spam, const bool *reported)
+{
+    GHashTable *sets = g_hash_table_new(g_int64_hash, g_int64_equal);
+    for (size_t i = 0; i < spam->n; i++)
+        if (reported[i])
+            g_hash_table_add(sets, &spam->v[i].set);
+    return sets;
 }
 
 struct lookups {
@@ -65,10 +73,7 @@ static void score_spam(struct eval_result *result, const struct eval_settings *s
                        const struct eval_collection *spam, const bool *reported,
                        const struct eval_index *index)
 {
-    GHashTable *sets = g_hash_table_new(g_int64_hash, g_int64_equal);
-    for (size_t i = 0; i < spam->n; i++)
-        if (reported[i])
-            g_hash_table_add(sets, &spam->v[i].set);
+    GHashTable *sets = eval_reported_sets(spam, reported);
     struct eval_answer *answers = look_up_all(index, spam, settings->threads);
     for (size_t i = 0; i < spam->n; i++) {
         if (reported[i])
@@ -105,7 +110,7 @@ struct eval_result eval_reported(const struct eval_settings *settings, const str
 {
     struct eval_result result = { .ham_hits = g_array_new(FALSE, FALSE, sizeof(struct eval_hit)) };
     struct eval_index *index = eval_index_new();
-    bool *reported = draw(spam->n, share, settings->seed);
+    bool *reported = eval_draw(spam->n, share, settings->seed);
     for (size_t i = 0; i < spam->n; i++)
         if (reported[i])
             eval_index_add(index, &spam->v[i]);

@@ -41,6 +41,12 @@ struct eval_result eval_reported(const struct eval_settings *settings, const str
 struct eval_score eval_stream(const struct eval_settings *settings, const struct eval_collection *spam,
                               double probability);
 
+/* True for a random share of n places, the same for the same seed. Free with g_free(). */
+bool *eval_draw(size_t n, double share, uint32_t seed);
+
+/* The term sets of what was reported: whose set is among them is a trivial copy. */
+GHashTable *eval_reported_sets(const struct eval_collection *spam, const bool *reported);
+
 void eval_result_clear(struct eval_result *result);
 
 #endif
