@@ -89,12 +89,10 @@ static gint compare_numbers(gconstpointer a, gconstpointer b)
 
 GArray *archive_campaigns(const char *dir, GError **error)
 {
-    GError *wrong = NULL;
-    GDir *folder = g_dir_open(dir, 0, &wrong);
+    GDir *folder = g_dir_open(dir, 0, NULL);
     if (!folder) {
         g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT, "cannot read the archive %s: %s", dir,
-                    wrong->message);
-        g_error_free(wrong);
+                    g_strerror(errno));
         return NULL;
     }
     GArray *numbers = g_array_new(FALSE, FALSE, sizeof(uint32_t));

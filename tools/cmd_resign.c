@@ -109,15 +109,26 @@ static bool current(struct resign *resign, uint32_t number, struct store_campaig
     return record != NULL;
 }
 
+/* An earlier run may have written what was forgotten since. */
+static void take_back(struct resign *resign, uint64_t id)
+{
+    store_forget(resign->context->store, id, &resign->error);
+    if (g_error_matches(resign->error, REFRAIN_ERROR, REFRAIN_ERROR_MISSING))
+        g_clear_error(&resign->error);
+}
+
 static enum result take(struct resign *resign, struct job *job)
 {
     struct store_campaign campaign;
     enum store_outcome outcome = STORE_NEW;
-    if (!current(resign, job->number, &campaign))
+    uint64_t id = campaign_id(lexicon_id(resign->context->lexicon), job->number);
+    if (!current(resign, job->number, &campaign)) {
+        take_back(resign, id);
         return GONE;
+    }
     if (job->n == 0)
         return UNSCANNABLE;
-    campaign.id = campaign_id(lexicon_id(resign->context->lexicon), job->number);
+    campaign.id = id;
     /* No source: it is our own campaign that comes back, with its reporters. */
     store_import(resign->context->store, &campaign, job->sets, job->n, NULL, true, &outcome, &resign->error);
     return outcome == STORE_DUPLICATE ? ALREADY : RESIGNED;
@@ -193,11 +204,10 @@ static bool complete(struct resign *resign)
     }
     uint64_t lost = missing.n + resign->counts[UNSCANNABLE];
     if (!resign->error && lost > 0 && !resign->partial)
-        g_set_error(
-            &resign->error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT,
-            "%s campaigns have no prototype in %s that can be signed: the old lexicon stays in force; "
-            "--partial switches over without them",
-            output_count(lost), resign->dir);
+        g_set_error(&resign->error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT,
+                    "%s has no prototype for %s of the campaigns: the old lexicon stays in force; --partial "
+                    "switches over without them",
+                    resign->dir, output_count(lost));
     return !resign->error;
 }
 

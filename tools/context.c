@@ -178,8 +178,16 @@ struct store_options context_store_options(const struct context *context, bool r
     return options;
 }
 
+/* An embedded store that nobody has written to yet is an empty one, not an error. */
+static bool not_there_yet(const struct context *context)
+{
+    const char *url = context_store_url(context);
+    return g_str_has_prefix(url, "lmdb:") && !g_file_test(url + strlen("lmdb:"), G_FILE_TEST_EXISTS);
+}
+
 bool context_open_store(struct context *context, bool read_only, GError **error)
 {
+    read_only = read_only && !not_there_yet(context);
     struct store_options options = context_store_options(context, read_only);
     context->store = store_open(&options, context->lexicon, error);
     return context->store != NULL;
