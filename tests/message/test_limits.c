@@ -126,18 +126,34 @@ static void test_hostile_mail_costs_little(void **state)
     }
 }
 
-static void test_boundaries_deep_inside_are_bounded(void **state)
+/* GMime compares each line of dashes with all open boundaries. */
+static void test_lines_of_dashes_below_open_boundaries_are_bounded(void **state)
 {
     (void)state;
-    GString *mail = g_string_new("Subject: x\n");
-    for (int i = 0; i < 3000; i++)
-        g_string_append_printf(mail, "Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n", i, i);
-    for (int i = 0; i < 200000; i++)
-        g_string_append(mail, "--c\n");
-    unsigned cut;
-    g_autofree char *terms = read_view(mail->str, mail->len, MESSAGE_BODY, &message_default_limits, &cut);
-    assert_true(cut & MESSAGE_CUT_PARTS);
-    g_string_free(mail, TRUE);
+    for (int depth = 100; depth <= 3000; depth += 2900) {
+        GString *mail = g_string_new("Subject: x\n");
+        for (int i = 0; i < depth; i++)
+            g_string_append_printf(mail, "Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n", i, i);
+        for (int i = 0; i < 200000; i++)
+            g_string_append(mail, "--c\n");
+        unsigned cut;
+        g_autofree char *terms = read_view(mail->str, mail->len, MESSAGE_BODY, &message_default_limits, &cut);
+        assert_true(cut & MESSAGE_CUT_PARTS);
+        g_string_free(mail, TRUE);
+    }
+}
+
+static void test_headers_of_parts_are_limited_together(void **state)
+{
+    (void)state;
+    struct message_limits limits = message_default_limits;
+    limits.header_bytes = 1000;
+    check_cut(repeated(MULTI "--abcd\n\napple\n--abcd\n", "X-Filler: spam\n", 200, "\nbanana\n--abcd--\n"),
+              limits, MESSAGE_CUT_HEADER, "apple", NULL);
+    check_cut(repeated(MULTI, "--abcd\nX-Filler: spam\n\napple\n", 100, "--abcd\n\nbanana\n--abcd--\n"),
+              limits, MESSAGE_CUT_HEADER, "apple", "banana");
+    check_cut(repeated(MULTI, "--abcd\nX-Filler: spam\n\napple\n", 10, "--abcd\n\nbanana\n--abcd--\n"),
+              limits, 0, "banana", NULL);
 }
 
 int main(void)
@@ -148,7 +164,8 @@ int main(void)
         cmocka_unit_test(test_zero_limits_give_nothing),
         cmocka_unit_test(test_lines_of_dashes_are_not_taken_for_parts),
         cmocka_unit_test(test_hostile_mail_costs_little),
-        cmocka_unit_test(test_boundaries_deep_inside_are_bounded),
+        cmocka_unit_test(test_lines_of_dashes_below_open_boundaries_are_bounded),
+        cmocka_unit_test(test_headers_of_parts_are_limited_together),
     };
     return cmocka_run_group_tests(tests, init_message, NULL);
 }

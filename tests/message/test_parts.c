@@ -155,47 +155,53 @@ static void test_japanese_is_the_same_in_each_of_its_charsets(void **state)
 static void test_subjects_are_decoded(void **state)
 {
     (void)state;
-    CHECK_READINGS({ "q", "Subject: =?iso-8859-1?Q?caf=E9_apple?=\n\n", "cafe apple", NULL },
-                   { "b", "Subject: =?utf-8?b?Y2Fmw6kgYXBwbGU=?=\n\n", "cafe apple", NULL },
-                   { "cut inside a character and folded",
-                     "Subject: =?utf-8?q?caf=C3?=\n =?utf-8?q?=A9s_apple?=\n\n", "cafes apple", NULL },
-                   { "words beside encoded words", "Subject: apple =?utf-8?q?banana?= cherry\n\n",
-                     "apple banana cherry", NULL },
-                   { "unknown charset", "Subject: =?x-nobody?q?apple?=\n\n", "apple", "nobody" },
-                   { "broken words", "Subject: =?utf-8?q?apple =?bogus =?\n\n", "apple", NULL },
-                   { "raw bytes", "Subject: caf\xe9 apple\n\n", "cafe apple", NULL },
-                   { "folded", "Subject: apple\n\tbanana\n cherry\n\n", "apple banana cherry", NULL },
-                   { "language", "Subject: =?us-ascii*en?q?apple?=\n\n", "apple", NULL },
-                   { "spelt otherwise", "SUBJECT : apple banana\n\n", "apple banana", NULL }, );
+    CHECK_READINGS(
+        { "q", "Subject: =?iso-8859-1?Q?caf=E9_apple?=\n\n", "cafe apple", NULL },
+        { "b", "Subject: =?utf-8?b?Y2Fmw6kgYXBwbGU=?=\n\n", "cafe apple", NULL },
+        { "cut inside a character and folded", "Subject: =?utf-8?q?caf=C3?=\n =?utf-8?q?=A9s_apple?=\n\n",
+          "cafes apple", NULL },
+        { "words beside encoded words", "Subject: apple =?utf-8?q?banana?= cherry\n\n", "apple banana cherry",
+          NULL },
+        { "unknown charset", "Subject: =?x-nobody?q?apple?=\n\n", "apple", "nobody" },
+        { "broken words", "Subject: =?utf-8?q?apple =?bogus =?\n\n", "apple", NULL },
+        { "raw bytes", "Subject: caf\xe9 apple\n\n", "cafe apple", NULL },
+        { "folded", "Subject: apple\n\tbanana\n cherry\n\n", "apple banana cherry", NULL },
+        { "two charsets in one word", "Subject: =?utf-8?q?app?= =?iso-8859-1?q?les?=\n\n", "apples", NULL },
+        { "language", "Subject: =?us-ascii*en?q?apple?=\n\n", "apple", NULL },
+        { "spelt otherwise", "SUBJECT : apple banana\n\n", "apple banana", NULL }, );
 }
 
 static void test_broken_structure_is_read_both_ways(void **state)
 {
     (void)state;
-    CHECK_READINGS({ "no boundary parameter",
-                     "Subject: x\nContent-Type: multipart/mixed\n\n--abc\nContent-Type: text/plain\n\napple "
-                     "banana\n--abc--\n",
-                     "apple banana", "content plain" },
-                   { "another boundary",
-                     MULTI("mixed") "--zzzzz\nContent-Type: text/html\n\n<p>apple <b>banana</b>\n--zzzzz--\n",
-                     "apple banana", "html" },
-                   { "no end", MULTI("mixed") PART("text/plain") "apple banana", "apple banana", NULL },
-                   { "two content types",
-                     "Subject: x\nContent-Type: multipart/mixed; boundary=b1\nContent-Type: "
-                     "application/octet-stream\n\n--b1\n\napple\n--b1--\n",
-                     "apple", NULL },
-                   { "two content types, the other way",
-                     "Subject: x\nContent-Type: application/octet-stream\nContent-Type: multipart/mixed; "
-                     "boundary=b1\n\n--b1\n\napple\n--b1--\n",
-                     "apple", NULL },
-                   { "content type of garbage", "Subject: x\nContent-Type: ;;;///\n\napple", "apple", NULL },
-                   { "multipart that is quoted",
-                     "Subject: x\nContent-Type: multipart/mixed; boundary=b1\nContent-Transfer-Encoding: "
-                     "base64\n\n--b1\n\napple\n--b1--\n",
-                     "apple", NULL },
-                   { "part without a blank line",
-                     MULTI("mixed") "--b1\nContent-Type: text/plain\napple banana\n" END, "apple banana",
-                     NULL }, );
+    CHECK_READINGS(
+        { "no boundary parameter",
+          "Subject: x\nContent-Type: multipart/mixed\n\n--abc\nContent-Type: text/plain\nX-Hidden: "
+          "secret\n\napple "
+          "banana\n--abc--\n",
+          "apple banana", "content plain hidden secret" },
+        { "another boundary",
+          MULTI("mixed") "--zzzzz\nContent-Type: text/html\n\n<p>apple <b>banana</b>\n--zzzzz--\n",
+          "apple banana", "html" },
+        { "no end", MULTI("mixed") PART("text/plain") "apple banana", "apple banana", NULL },
+        { "two content types",
+          "Subject: x\nContent-Type: multipart/mixed; boundary=b1\nContent-Type: "
+          "application/octet-stream\n\n--b1\n\napple\n--b1--\n",
+          "apple", NULL },
+        { "two encodings",
+          "Subject: x\nContent-Transfer-Encoding: base64\nContent-Transfer-Encoding: 7bit\n\napple\n",
+          "apple", NULL },
+        { "two content types, the other way",
+          "Subject: x\nContent-Type: application/octet-stream\nContent-Type: multipart/mixed; "
+          "boundary=b1\n\n--b1\n\napple\n--b1--\n",
+          "apple", NULL },
+        { "content type of garbage", "Subject: x\nContent-Type: ;;;///\n\napple", "apple", NULL },
+        { "multipart that is quoted",
+          "Subject: x\nContent-Type: multipart/mixed; boundary=b1\nContent-Transfer-Encoding: "
+          "base64\n\n--b1\n\napple\n--b1--\n",
+          "apple", NULL },
+        { "part without a blank line", MULTI("mixed") "--b1\nContent-Type: text/plain\napple banana\n" END,
+          "apple banana", NULL }, );
 }
 
 static void test_headers_may_be_broken_or_missing(void **state)

@@ -113,7 +113,8 @@ static void test_the_first_rule_of_the_last_lines_counts(void **state)
 static void test_a_banner_at_the_top_is_no_footer(void **state)
 {
     (void)state;
-    g_autofree char *body = view_of("Subject: x\n\n****\nbanner\n****\n" TEXT "----\nboilerplate\n", MESSAGE_BODY);
+    g_autofree char *body =
+        view_of("Subject: x\n\n****\nbanner\n****\n" TEXT "----\nboilerplate\n", MESSAGE_BODY);
     assert_true(has_term(body, "banner") && has_term(body, "apple") && !has_term(body, "boilerplate"));
 }
 
@@ -128,7 +129,8 @@ static void test_a_mail_that_is_little_more_than_a_footer_has_no_body(void **sta
     assert_true(has_term(full, "hello") && has_term(full, "footz"));
     for (char c = 'a'; c <= 'z'; c++)
         g_string_append_printf(mail, "text%c ", c);
-    g_autofree char *long_body = view_of(mail->str, MESSAGE_BODY), *no_full = view_of(mail->str, MESSAGE_FULL);
+    g_autofree char *long_body = view_of(mail->str, MESSAGE_BODY),
+                    *no_full = view_of(mail->str, MESSAGE_FULL);
     assert_true(has_term(long_body, "footz") && has_term(long_body, "textz"));
     assert_string_equal(no_full, "  ");
     g_string_free(mail, TRUE);
