@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 static gint connections = 8, total = 1000, per_connection = 0, version = 6, watched_pid = 0, settle = 5000;
-static gboolean chaos, quiet;
+static gboolean chaos, quiet, show;
 
 /* --- messages --------------------------------------------------------------------------------------- */
 
@@ -180,9 +180,10 @@ static char read_reply(struct client *c)
     length = ntohl(length);
     if (length == 0 || length > 1 << 20)
         return 0;
-    if (length > c->reply_room)
-        c->reply = g_realloc(c->reply, c->reply_room = length);
+    if (length + 2 > c->reply_room)
+        c->reply = g_realloc(c->reply, c->reply_room = length + 2);
     c->reply_size = length;
+    c->reply[length] = c->reply[length + 1] = 0; /* strings that a filter did not end */
     return read_exactly(c->fd, c->reply, length) ? (char)c->reply[0] : 0;
 }
 
@@ -295,6 +296,38 @@ enum result {
 static const char *const result_names[RESULTS] = { "passed",     "marked",    "rejected",
                                                    "tempfailed", "discarded", "broken" };
 
+/* What the filter asks the MTA to do, for people. */
+static void show_reply(const struct client *c)
+{
+    const char *data = (const char *)c->reply + 1;
+    uint32_t place = c->reply[0] == SMFIR_INSHEADER || c->reply[0] == SMFIR_CHGHEADER ? 4 : 0;
+    const char *name = data + place, *value = name + strlen(name) + 1;
+    switch (c->reply[0]) {
+    case SMFIR_ADDHEADER:
+    case SMFIR_INSHEADER:
+        printf("  added     %s: %s\n", name, value + (*value == ' '));
+        break;
+    case SMFIR_CHGHEADER:
+        printf("  %s %s\n", *value ? "changed  " : "removed  ", name);
+        break;
+    case SMFIR_QUARANTINE:
+        printf("  held      %s\n", data);
+        break;
+    case SMFIR_REPLYCODE:
+        printf("  answered  %s\n", data);
+        break;
+    case SMFIR_DISCARD:
+        puts("  discarded");
+        break;
+    case SMFIR_CONTINUE:
+    case SMFIR_ACCEPT:
+        puts("  accepted");
+        break;
+    default:
+        break;
+    }
+}
+
 /* Changes come first, the verdict last. */
 static enum result end_mail(struct client *c, int number)
 {
@@ -305,7 +338,10 @@ static enum result end_mail(struct client *c, int number)
     put_macros(c, SMFIC_BODYEOB, queue);
     put(c, SMFIC_BODYEOB, "", 0);
     for (;;) {
-        switch (read_reply(c)) {
+        char reply = read_reply(c);
+        if (show && reply)
+            show_reply(c);
+        switch (reply) {
         case SMFIR_ADDHEADER:
         case SMFIR_INSHEADER:
         case SMFIR_CHGHEADER:
@@ -491,6 +527,8 @@ static void parse_options(int *argc, char ***argv)
         { "settle", 0, 0, G_OPTION_ARG_INT, &settle, "messages after which memory must not grow", "N" },
         { "chaos", 0, 0, G_OPTION_ARG_NONE, &chaos, "break off, reset and reuse connections at random",
           NULL },
+        { "show", 0, 0, G_OPTION_ARG_NONE, &show, "print what the filter does with each message, and no rate",
+          NULL },
         { "quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "print the rate alone", NULL },
         { 0 },
     };
@@ -531,7 +569,7 @@ int main(int argc, char **argv)
     long last = resident_kilobytes();
     if (quiet)
         printf("%.0f\n", total / seconds);
-    else
+    else if (!show)
         print_results(seconds, settled, last);
     return results[RESULT_BROKEN] || broken_connections ? 1 : 0;
 }
