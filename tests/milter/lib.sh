@@ -4,6 +4,7 @@
 mails=$SRCDIR/tests/milter/mail
 dir=$(mktemp -d "${TMPDIR:-/tmp}/refrain-test-XXXXXX")
 chmod 755 "$dir"
+exec 9>&1 # TAP, also from where standard output goes elsewhere
 pids=
 tests=0
 failures=0
@@ -13,6 +14,7 @@ if [ "$(id -u)" = 0 ]; then user=nobody; else user=$(id -un); fi
 
 clean_up() {
     status=$?
+    exec >&9
     type stop_mta >/dev/null 2>&1 && stop_mta
     for pid in $pids; do kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null; done
     if [ "$failures" != 0 ] || [ "$status" != 0 ]; then
@@ -50,7 +52,7 @@ skip_all() {
 }
 
 die() {
-    echo "Bail out! $*"
+    echo "Bail out! $*" >&9
     exit 1
 }
 

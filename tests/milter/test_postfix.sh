@@ -45,7 +45,7 @@ check "and delivered with X-Refrain" grep -qE '^X-Refrain: match; campaign=[0-9a
 check "and X-Spam-Flag" grep -qx 'X-Spam-Flag: YES' "$file"
 
 # What Postfix itself writes differs from delivery to delivery.
-stable() { sed -e '/^Received: /,/^[^ \t]/{/^Received: /d;/^[ \t]/d}' -e '/^Delivered-To\|^X-Original-To\|^Return-Path/d' "$1"; }
+stable() { [ -f "$1" ] || die "no mail was delivered"; sed -e '/^Received: /,/^[^ \t]/{/^Received: /d;/^[ \t]/d}' -e '/^Delivered-To\|^X-Original-To\|^Return-Path/d' "$1"; }
 clear_mail
 send "$mails/ham.eml" ingrid@example.net user@example.org
 stable "$(delivered user 1)" >"$dir/with"
