@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <string.h>
 
-/* Of the same name; a second one makes the message twofold, more of them say nothing new. */
+/* Of the same name: GMime warns about a second one; more of them say nothing new. */
 #define MAX_SAME 2
 
 /*
@@ -274,6 +274,5 @@ void guard_message(struct arena *arena, const char *bytes, size_t n, const struc
     out->body_at = (size_t)(walk.out - out->mime);
     memcpy(walk.out, body, (size_t)(end - body));
     out->mime_n = out->body_at + (size_t)(end - body);
-    out->twofold = walk.seen[HEADER_TYPE] > 1 || walk.seen[HEADER_ENCODING] > 1;
     guard_body(out, limits);
 }

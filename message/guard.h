@@ -23,7 +23,6 @@ struct guarded {
     char *mime; /* Content-* headers, a blank line, the body: what GMime parses; in the arena */
     size_t mime_n;
     size_t body_at; /* in mime */
-    bool twofold;   /* two headers say how to read the body: programs disagree which one counts */
     unsigned cut;   /* enum message_cut */
 };
 

@@ -270,7 +270,7 @@ static GMimeObject *open_message(struct parts *walk, const char *bytes, size_t n
         text_append(subject, utf8, subject_n);
         text_end_line(subject);
     }
-    bool misparsed = guarded.twofold;
+    bool misparsed = false;
     GMimeObject *root = parse(walk, &guarded, &misparsed);
     bool empty = root && GMIME_IS_MULTIPART(root) && g_mime_multipart_get_count((GMimeMultipart *)root) == 0;
     if (misparsed || empty || !root)
