@@ -55,7 +55,7 @@ static bool read_range(const redisReply *reply, const char *asked_host, struct c
         node->element[1]->integer > 65535)
         return false;
     const redisReply *host = node->element[0];
-    bool named = host->type == REDIS_REPLY_STRING && host->len > 0;
+    bool named = host->type == REDIS_REPLY_STRING && host->len > 0 && strcmp(host->str, "?") != 0;
     *out = (struct cluster_range) { (unsigned)first->integer, (unsigned)last->integer,
                                     g_strdup(named ? host->str : asked_host),
                                     (uint16_t)node->element[1]->integer };

@@ -8,9 +8,10 @@
 #include "store/fault.h"
 #include "store/server.h"
 
-#define REDIRECTS_MAX 16 /* for one request: two nodes that point at each other must not keep us busy */
-#define RETRIES_MAX   2  /* after a lost connection */
-#define PAUSE         10 /* milliseconds before a slot on its way is asked for again */
+#define DETOURS_MAX                                                                                          \
+    16                /* rounds with redirections: two nodes that point at each other must not keep us busy */
+#define RETRIES_MAX 2 /* after a lost connection */
+#define PAUSE       10 /* milliseconds before a slot on its way is asked for again */
 
 /* Where one command stands. A unit is one command, or all from MULTI to EXEC; its first one decides. */
 struct step {
@@ -39,9 +40,10 @@ struct run {
     struct step *steps;
     struct group *groups;
     size_t n_groups;
-    unsigned redirects, retries;
-    bool pause;     /* before the next round */
-    GError *reason; /* why there is another round: the error, when the time is over */
+    unsigned retries, detours;
+    bool redirected; /* in this round */
+    bool pause;      /* before the next round */
+    GError *reason;  /* why there is another round: the error, when the time is over */
     struct pipeline_tally *tally;
     enum breaker_result result; /* of what the round saw last */
 };
@@ -248,12 +250,17 @@ static bool follow_redirect(struct run *run, struct group *group, const redisRep
 {
     *next = route_redirect(run->route, reply, group->server, run->deadline);
     run->tally->redirects++;
-    if (!*next || ++run->redirects <= REDIRECTS_MAX)
-        return *next != NULL;
-    g_clear_error(&run->reason);
-    g_set_error(&run->reason, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE,
-                "redis %s: the nodes of the cluster send us round in circles: see redis-cli --cluster check",
-                server_address(group->server));
+    run->redirected = true;
+    if (*next && run->detours < DETOURS_MAX)
+        return true;
+    set_reason(run, group, reply);
+    if (*next) {
+        g_clear_error(&run->reason);
+        g_set_error(
+            &run->reason, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE,
+            "redis %s: the nodes of the cluster send us round in circles: see redis-cli --cluster check",
+            server_address(group->server));
+    }
     return false;
 }
 
@@ -263,7 +270,8 @@ static bool follow(struct run *run, struct group *group, size_t unit, enum fault
 {
     const bool cluster = route_kind(run->route) == URL_CLUSTER;
     struct server *next = NULL;
-    set_reason(run, group, reply);
+    if (kind != FAULT_MOVED && kind != FAULT_ASK)
+        set_reason(run, group, reply);
     switch (kind) {
     case FAULT_MOVED:
     case FAULT_ASK:
@@ -301,12 +309,12 @@ static void forget_server(struct run *run, const struct server *server)
 static bool survive_break(struct run *run, struct group *group, GError **error)
 {
     route_suspect(run->route, group->server);
-    g_clear_error(&run->reason);
     if (!run->request->repeatable || run->retries++ >= RETRIES_MAX || deadline_left(run->deadline) == 0) {
         run->result = blame(group->error);
         g_propagate_error(error, g_steal_pointer(&group->error));
         return false;
     }
+    g_clear_error(&run->reason);
     run->reason = g_steal_pointer(&group->error);
     forget_server(run, group->server);
     return true;
@@ -405,9 +413,15 @@ static bool run_rounds(struct run *run, GError **error)
             g_propagate_error(error, g_steal_pointer(&run->reason));
             return false;
         }
-        run->pause = false;
+        run->detours += run->redirected;
+        run->pause = run->redirected = false;
         bool fine = run_round(run, error);
         free_groups(run);
+        /* That the time is over tells less than what it was spent on. */
+        if (!fine && run->reason && deadline_left(run->deadline) == 0) {
+            g_clear_error(error);
+            g_propagate_error(error, g_steal_pointer(&run->reason));
+        }
         if (!fine)
             return false;
     }

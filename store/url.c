@@ -244,7 +244,7 @@ static bool parse(struct url *url, const char *text, const char *password_file, 
 {
     if (g_str_has_prefix(text, "rediss:"))
         return complain(error,
-                        "this build has no TLS, as its hiredis is older than 1.0: let stunnel listen on "
+                        "this build has no TLS (hiredis has it from 1.0 on): let stunnel listen on "
                         "localhost and write redis://localhost, or use a UNIX socket, redis+unix:/path");
     const struct scheme *scheme = NULL;
     for (size_t i = 0; i < G_N_ELEMENTS(schemes) && !scheme; i++)

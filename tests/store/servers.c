@@ -372,29 +372,82 @@ static bool cluster_is_ready(void *user)
     return true;
 }
 
+static struct servers_redis *start_node(const char *lines)
+{
+    g_autofree char *config = g_strdup_printf("cluster-enabled yes\ncluster-config-file nodes.conf\n"
+                                              "cluster-node-timeout 2000\ncluster-port %%BUS%%\n"
+                                              "repl-diskless-sync-delay 0\n%s",
+                                              lines ? lines : "");
+    return servers_start(config);
+}
+
+static void meet(struct servers_redis *node, struct servers_redis *other)
+{
+    redisReply *bus = servers_ask(other, "CONFIG GET cluster-port");
+    servers_do(node, "CLUSTER MEET 127.0.0.1 %d %s", (int)other->port, bus->element[1]->str);
+    freeReplyObject(bus);
+}
+
 struct servers_cluster *servers_start_cluster(const char *lines)
 {
     struct servers_cluster *cluster = g_new0(struct servers_cluster, 1);
-    g_autofree char *config = g_strdup_printf("cluster-enabled yes\ncluster-config-file nodes.conf\n"
-                                              "cluster-node-timeout 2000\ncluster-port %%BUS%%\n%s",
-                                              lines ? lines : "");
     GString *url = g_string_new("redis-cluster://");
     for (int i = 0; i < SERVERS_NODES; i++) {
-        struct servers_redis *node = cluster->nodes[i] = servers_start(config);
+        struct servers_redis *node = cluster->nodes[i] = start_node(lines);
         int first = 16384 * i / SERVERS_NODES, last = 16384 * (i + 1) / SERVERS_NODES - 1;
         servers_do(node, "CLUSTER ADDSLOTSRANGE %d %d", first, last);
         servers_do(node, "CLUSTER SET-CONFIG-EPOCH %d", i + 1);
         g_string_append_printf(url, "%s127.0.0.1:%u", i ? "," : "", node->port);
     }
     cluster->url = g_string_free(url, FALSE);
-    for (int i = 1; i < SERVERS_NODES; i++) {
-        redisReply *bus = servers_ask(cluster->nodes[i], "CONFIG GET cluster-port");
-        servers_do(cluster->nodes[0], "CLUSTER MEET 127.0.0.1 %d %s", (int)cluster->nodes[i]->port,
-                   bus->element[1]->str);
-        freeReplyObject(bus);
-    }
+    for (int i = 1; i < SERVERS_NODES; i++)
+        meet(cluster->nodes[0], cluster->nodes[i]);
     servers_await(cluster_is_ready, cluster, "the cluster is complete");
     return cluster;
+}
+
+struct following {
+    struct servers_cluster *cluster;
+    struct servers_redis *replica;
+    char *primary_id, *replica_id;
+};
+
+/* It may follow once it has heard of its primary. */
+static bool follows(void *user)
+{
+    struct following *following = user;
+    redisReply *reply = servers_ask(following->replica, "CLUSTER REPLICATE %s", following->primary_id);
+    bool done = reply->type == REDIS_REPLY_STATUS;
+    freeReplyObject(reply);
+    return done;
+}
+
+static bool is_in_step(void *user)
+{
+    struct following *following = user;
+    g_autofree char *status = info_text(following->replica, "master_link_status");
+    bool known = g_strcmp0(status, "up") == 0;
+    for (int i = 0; i < SERVERS_NODES && known; i++) {
+        redisReply *reply =
+            servers_ask(following->cluster->nodes[i], "CLUSTER REPLICAS %s", following->primary_id);
+        known = reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 &&
+                strstr(reply->element[0]->str, following->replica_id) &&
+                strstr(reply->element[0]->str, " connected");
+        freeReplyObject(reply);
+    }
+    return known;
+}
+
+struct servers_redis *servers_add_replica(struct servers_cluster *cluster, struct servers_redis *of)
+{
+    struct following following = { cluster, start_node(NULL), servers_node_id(of), NULL };
+    following.replica_id = servers_node_id(following.replica);
+    meet(cluster->nodes[0], following.replica);
+    servers_await(follows, &following, "the replica hears of its primary");
+    servers_await(is_in_step, &following, "all nodes know the replica, and it is in step");
+    g_free(following.primary_id);
+    g_free(following.replica_id);
+    return following.replica;
 }
 
 void servers_stop_cluster(struct servers_cluster **cluster)
@@ -476,6 +529,8 @@ void servers_move_slot(struct servers_cluster *cluster, unsigned slot)
     hand_over_keys(from, to, slot);
     servers_do(to, "CLUSTER SETSLOT %u NODE %s", slot, to_id);
     servers_do(from, "CLUSTER SETSLOT %u NODE %s", slot, to_id);
+    for (int i = 0; i < SERVERS_NODES; i++)
+        servers_do(cluster->nodes[i], "CLUSTER SETSLOT %u NODE %s", slot, to_id);
     struct handover handover = { cluster, slot, to };
     servers_await(all_nodes_know, &handover, "all nodes know the new owner");
 }

@@ -66,6 +66,8 @@ struct servers_cluster *servers_start_cluster(const char *lines);
 void servers_stop_cluster(struct servers_cluster **cluster);
 /* The node that owns the slot, by its own word. */
 struct servers_redis *servers_owner(struct servers_cluster *cluster, unsigned slot);
+/* One more node, which follows one of the three and takes its place when it dies. */
+struct servers_redis *servers_add_replica(struct servers_cluster *cluster, struct servers_redis *of);
 /* Moves a slot with all its keys to another node, one key at a time, and waits until all nodes know. */
 void servers_move_slot(struct servers_cluster *cluster, unsigned slot);
 char *servers_node_id(struct servers_redis *node);

@@ -327,6 +327,31 @@ static void one_redirection_refreshes_the_whole_table(void **state)
     link_close(&link);
 }
 
+/* A whole node's worth of redirections in one answer. */
+static void a_pipeline_whose_every_slot_moved_is_followed(void **state)
+{
+    (void)state;
+    struct link *link = talk_open(cluster->url);
+    store_many(link);
+    int moved = 0;
+    for (int i = 0; i < MANY; i++) {
+        g_autofree char *key = g_strdup_printf("many-%d", i);
+        if (servers_owner(cluster, slot_of(key)) == cluster->nodes[2]) {
+            servers_move_slot(cluster, slot_of(key));
+            moved++;
+        }
+    }
+    assert_true(moved > 16);
+    struct link_health before = health_of(link);
+    expect_many(link);
+    struct link_health after = health_of(link);
+    assert_int_equal(after.redirects - before.redirects, moved);
+    assert_in_range(after.round_trips - before.round_trips, SERVERS_NODES + 1, SERVERS_NODES + 2);
+    expect_many(link);
+    assert_int_equal(health_of(link).redirects, after.redirects);
+    link_close(&link);
+}
+
 static void a_slot_on_its_way_is_asked_for_at_both_ends(void **state)
 {
     (void)state;
@@ -476,7 +501,7 @@ static void a_frozen_node_ends_the_request_at_the_deadline_only(void **state)
     (void)state;
     struct link *link = talk_open(cluster->url);
     store_many(link);
-    servers_freeze(cluster->nodes[2]);
+    servers_freeze(cluster->nodes[1]);
     for (int i = 0; i < 3; i++) {
         redisReply *replies[MANY];
         GError *error = NULL;
@@ -490,7 +515,7 @@ static void a_frozen_node_ends_the_request_at_the_deadline_only(void **state)
             assert_null(replies[j]);
         g_error_free(error);
     }
-    servers_thaw(cluster->nodes[2]);
+    servers_thaw(cluster->nodes[1]);
     expect_many(link);
     link_close(&link);
 }
@@ -508,7 +533,7 @@ static void a_cluster_that_is_down_is_waited_for_within_the_deadline(void **stat
     (void)state;
     struct link *link = talk_open(cluster->url);
     store_many(link);
-    servers_kill(cluster->nodes[2]);
+    servers_kill(cluster->nodes[1]);
     redisReply *replies[MANY];
     GError *error = NULL;
     run_many(link, "GET", 500, replies, &error);
@@ -523,12 +548,37 @@ static void a_cluster_that_is_down_is_waited_for_within_the_deadline(void **stat
             line = g_strdup_printf("GET %s", key);
     }
     talk_expect_error(link, 100, line, UNAVAILABLE, "cluster is down");
-    servers_restart(cluster->nodes[2]);
+    servers_restart(cluster->nodes[1]);
     redisReply *reply = talk_try(link, 15000, true, line, &error);
     if (!reply)
         fail_msg("%s", error->message);
     freeReplyObject(reply);
     link_close(&link);
+}
+
+static void a_replica_that_was_promoted_is_found(void **state)
+{
+    (void)state;
+    struct servers_redis *replica = servers_add_replica(cluster, cluster->nodes[1]);
+    struct link *link = talk_open(cluster->url);
+    store_many(link);
+    servers_kill(cluster->nodes[1]);
+    GError *error = NULL;
+    redisReply *replies[MANY];
+    int64_t begin = g_get_monotonic_time();
+    do {
+        g_clear_error(&error);
+        run_many(link, "GET", 2000, replies, &error);
+        if (error)
+            assert_int_equal(error->code, UNAVAILABLE);
+    } while (error && g_get_monotonic_time() - begin < 20 * G_USEC_PER_SEC);
+    if (error)
+        fail_msg("%s", error->message);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(atoi(replies[i]->str), i);
+    link_free_replies(replies, MANY);
+    link_close(&link);
+    servers_stop(&replica);
 }
 
 int main(void)
@@ -543,12 +593,14 @@ int main(void)
         cmocka_unit_test(a_url_of_the_wrong_kind_is_said_so),
         cmocka_unit_test(a_slot_that_moved_is_followed_and_learnt),
         cmocka_unit_test(one_redirection_refreshes_the_whole_table),
+        cmocka_unit_test(a_pipeline_whose_every_slot_moved_is_followed),
         cmocka_unit_test(a_slot_on_its_way_is_asked_for_at_both_ends),
         cmocka_unit_test(a_transaction_moves_as_a_whole),
         cmocka_unit_test(keys_on_both_sides_are_waited_for),
         cmocka_unit_test(nothing_is_lost_when_a_slot_moves_under_traffic),
         cmocka_unit_test(a_frozen_node_ends_the_request_at_the_deadline_only),
         cmocka_unit_test(a_cluster_that_is_down_is_waited_for_within_the_deadline),
+        cmocka_unit_test(a_replica_that_was_promoted_is_found),
     };
     return cmocka_run_group_tests(tests, start_cluster, stop_cluster);
 }
