@@ -556,12 +556,19 @@ static void a_cluster_that_is_down_is_waited_for_within_the_deadline(void **stat
     link_close(&link);
 }
 
+static bool replica_has_all(void *replica)
+{
+    return servers_info(replica, "slave_repl_offset") >=
+           servers_info(cluster->nodes[1], "master_repl_offset");
+}
+
 static void a_replica_that_was_promoted_is_found(void **state)
 {
     (void)state;
     struct servers_redis *replica = servers_add_replica(cluster, cluster->nodes[1]);
     struct link *link = talk_open(cluster->url);
     store_many(link);
+    servers_await(replica_has_all, replica, "the replica has all keys");
     servers_kill(cluster->nodes[1]);
     GError *error = NULL;
     redisReply *replies[MANY];
@@ -574,8 +581,10 @@ static void a_replica_that_was_promoted_is_found(void **state)
     } while (error && g_get_monotonic_time() - begin < 20 * G_USEC_PER_SEC);
     if (error)
         fail_msg("%s", error->message);
-    for (int i = 0; i < MANY; i++)
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(replies[i]->type, REDIS_REPLY_STRING);
         assert_int_equal(atoi(replies[i]->str), i);
+    }
     link_free_replies(replies, MANY);
     link_close(&link);
     servers_stop(&replica);
