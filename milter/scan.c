@@ -25,7 +25,7 @@ static void make_signatures(const struct session *session, struct scan *out)
     const struct message *message = message_read(mail->arena, mail->bytes->data, mail->bytes->len,
                                                  lexicon_key(snapshot->lexicon), &snapshot->limits);
     signature_make_all(snapshot->lexicon, message, snapshot->config->match.min_terms, &out->signatures);
-    out->cut = message->cut;
+    out->cut = message->cut | mail->cut;
     out->terms = out->signatures.n ? out->signatures.v[0].terms : message->view[MESSAGE_BODY].n;
 }
 

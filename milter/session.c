@@ -164,8 +164,10 @@ static void collect_header(struct session *session, const char *name, const char
     GByteArray *bytes = session->mail.bytes;
     size_t room = MIN(session->mail.snapshot->limits.header_bytes, session->mail.snapshot->limits.bytes);
     size_t needed = strlen(name) + strlen(value) + 4;
-    if (bytes->len + needed > room)
+    if (bytes->len + needed > room) {
+        session->mail.cut |= MESSAGE_CUT_HEADER;
         return;
+    }
     g_byte_array_append(bytes, (const guint8 *)name, (guint)strlen(name));
     g_byte_array_append(bytes, (const guint8 *)": ", session->keeps_space ? 1 : 2);
     append_value(bytes, value);
@@ -212,5 +214,7 @@ bool session_body(struct session *session, const unsigned char *bytes, size_t n)
     size_t limit = mail->snapshot->limits.bytes;
     size_t room = limit > mail->bytes->len ? limit - mail->bytes->len : 0;
     g_byte_array_append(mail->bytes, bytes, (guint)MIN(n, room));
-    return n < room;
+    if (n > room)
+        mail->cut |= MESSAGE_CUT_BYTES;
+    return n <= room;
 }

@@ -30,6 +30,7 @@ struct mail {
     GHashTable *forged;  /* header names that only we may write -> how many times; NULL: none */
     const char *subject; /* of the first Subject header; NULL: none */
     bool below_received; /* headers from here on came with the message */
+    unsigned cut;        /* enum message_cut: what the limits kept from being collected */
     bool dkim_told;      /* an Authentication-Results of ours had a DKIM result */
 };
 
