@@ -109,6 +109,8 @@ static bool look_through_records(struct expiry *expiry, GError **error)
 static struct account *account_of(struct expiry *expiry, uint32_t number)
 {
     struct account wanted = { .number = number };
+    if (expiry->accounts->len == 0)
+        return NULL;
     return bsearch(&wanted, expiry->accounts->data, expiry->accounts->len, sizeof wanted, by_number);
 }
 

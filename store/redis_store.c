@@ -203,8 +203,9 @@ static bool walk(struct backend *backend, struct arena *arena, uint64_t *positio
     GArray *records = g_array_new(FALSE, FALSE, sizeof(struct backend_record));
     bool ok = scan_parts(self, arena, (uint32_t)*position, n, timeout, records, error);
     *n_out = records->len;
-    *records_out = memcpy(arena_alloc(arena, records->len * sizeof **records_out + 1), records->data,
-                          records->len * sizeof **records_out);
+    *records_out = arena_alloc(arena, records->len * sizeof **records_out + 1);
+    if (records->len > 0)
+        memcpy(*records_out, records->data, records->len * sizeof **records_out);
     g_array_unref(records);
     *position = *position + n < end ? *position + n : BACKEND_WALK_END;
     return ok;

@@ -79,7 +79,7 @@ static char *key_space(const char *url)
             print_key(server(i), keys->element[j]->str, lines);
         freeReplyObject(keys);
     }
-    qsort(lines->pdata, lines->len, sizeof(gpointer), by_text);
+    g_ptr_array_sort(lines, by_text);
     g_ptr_array_add(lines, NULL);
     return g_strjoinv("\n", (char **)lines->pdata);
 }
