@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "store/fault.h"
+#include "store/reply.h"
 #include "store/url.h"
 
 uint16_t cluster_crc16(const void *bytes, size_t n)
@@ -89,7 +90,7 @@ GArray *cluster_ask(struct wire *wire, const char *asked_name, const char *asked
         g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE,
                     "redis %s: CLUSTER SLOTS has no sensible answer: check its version", asked_name);
     }
-    freeReplyObject(reply);
+    reply_free(reply);
     return ranges;
 }
 

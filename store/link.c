@@ -8,6 +8,7 @@
 #include "store/breaker.h"
 #include "store/fault.h"
 #include "store/pipeline.h"
+#include "store/reply.h"
 #include "store/route.h"
 
 struct link {
@@ -101,7 +102,7 @@ void link_free_replies(redisReply **replies, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (replies[i])
-            freeReplyObject(replies[i]);
+            reply_free(replies[i]);
         replies[i] = NULL;
     }
 }

@@ -82,7 +82,7 @@ struct link_request {
 };
 
 /*
- * Fills replies[n], all of them or none; free with link_free_replies(). False with
+ * Fills replies[n], all of them or none; free with link_free_replies() (not hiredis' own function). False with
  *
  *      REFRAIN_ERROR_UNAVAILABLE  no answer in time, connection refused or lost, LOADING, BUSY,
  *                                 CLUSTERDOWN, no primary, too few replicas, breaker open

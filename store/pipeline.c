@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "store/cluster.h"
 #include "store/fault.h"
+#include "store/reply.h"
 #include "store/server.h"
 
 #define DETOURS_MAX                                                                                          \
@@ -119,7 +120,7 @@ static void free_groups(struct run *run)
         struct group *group = &run->groups[i];
         for (size_t j = 0; j < group->n; j++)
             if (group->replies[j])
-                freeReplyObject(group->replies[j]);
+                reply_free(group->replies[j]);
         g_free(group->origins);
         g_free(group->replies);
         g_clear_error(&group->error);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "store/reply.h"
 
 static struct redis_backend *self_of(struct backend *backend)
 {
@@ -15,7 +16,7 @@ static struct redis_backend *self_of(struct backend *backend)
 static void free_replies(void *replies)
 {
     for (redisReply **at = replies; *at; at++)
-        freeReplyObject(*at);
+        reply_free(*at);
 }
 
 static bool run_on(struct link *link, struct redis_batch *batch, struct link_request request,

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "store/fault.h"
+#include "store/reply.h"
 #include "store/wire.h"
 
 static bool ask_once(struct wire *wire, const char *master, struct deadline deadline, redisReply **reply_out,
@@ -24,7 +25,7 @@ static bool log_in(struct wire *wire, const struct url *url, const char *name, s
     if (!wire_ask(wire, &reply, 1, deadline, error))
         return false;
     bool in = reply->type != REDIS_REPLY_ERROR || fault_reply(error, name, reply, true);
-    freeReplyObject(reply);
+    reply_free(reply);
     return in;
 }
 
@@ -58,13 +59,13 @@ bool sentinel_ask(const struct url *url, const struct url_host *sentinel, struct
     bool answered = wire && ask_once(wire, url->master, deadline, &reply, error);
     if (answered && url->password && reply->type == REDIS_REPLY_ERROR &&
         g_str_has_prefix(reply->str, "NOAUTH")) {
-        freeReplyObject(reply);
+        reply_free(reply);
         answered =
             log_in(wire, url, name, deadline, error) && ask_once(wire, url->master, deadline, &reply, error);
     }
     bool known = answered && read_answer(reply, name, url->master, host_out, port_out, error);
     if (answered)
-        freeReplyObject(reply);
+        reply_free(reply);
     wire_close(&wire);
     return known;
 }

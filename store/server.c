@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "store/fault.h"
+#include "store/reply.h"
 
 /* Firewalls forget quiet connections without telling anybody: do not trust one after this time. */
 #define IDLE_MAX (60 * G_USEC_PER_SEC)
@@ -130,7 +131,7 @@ static enum server_result greet(struct server *server, struct wire *wire, struct
     for (unsigned i = 0; i < n; i++) {
         if (result == SERVER_READY)
             result = judge(server, asked[i], replies[i], error);
-        freeReplyObject(replies[i]);
+        reply_free(replies[i]);
     }
     return result;
 }

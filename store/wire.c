@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "store/fault.h"
+#include "store/reply.h"
 #include "store/resolve.h"
 
 struct wire {
@@ -102,6 +103,7 @@ struct wire *wire_open(const struct wire_target *target, struct deadline deadlin
     redisContext *context = redisConnectFd(fd);
     if (!context)
         g_error("out of memory");
+    reply_use(context);
     context->flags &= ~REDIS_BLOCK; /* so that hiredis takes EAGAIN for what it is */
     struct wire *wire = g_new0(struct wire, 1);
     wire->context = context;
@@ -232,7 +234,7 @@ bool wire_ask(struct wire *wire, redisReply **replies, size_t n, struct deadline
     if (!job.error)
         return true;
     for (size_t i = 0; i < job.got; i++)
-        freeReplyObject(replies[i]);
+        reply_free(replies[i]);
     g_propagate_error(error, job.error);
     return false;
 }

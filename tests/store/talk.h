@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "store/link.h"
+#include "store/reply.h"
 #include "store/url.h"
 
 /* A link whose breaker stays out of the way. */
@@ -82,7 +83,7 @@ static inline void talk_expect(struct link *link, const char *line, const char *
     if (!reply)
         fail_msg("%s: %s", line, error->message);
     g_autofree char *text = talk_text(reply);
-    freeReplyObject(reply);
+    reply_free(reply);
     if (!g_str_has_prefix(text, expected))
         fail_msg("%s: got %s, expected %s", line, text, expected);
 }

@@ -459,7 +459,7 @@ static void *count_up(void *user)
             atomic_fetch_add(&traffic->failures, 1);
         g_clear_error(&error);
         if (reply)
-            freeReplyObject(reply);
+            reply_free(reply);
     }
     return NULL;
 }
@@ -552,7 +552,7 @@ static void a_cluster_that_is_down_is_waited_for_within_the_deadline(void **stat
     redisReply *reply = talk_try(link, 15000, true, line, &error);
     if (!reply)
         fail_msg("%s", error->message);
-    freeReplyObject(reply);
+    reply_free(reply);
     link_close(&link);
 }
 

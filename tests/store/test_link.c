@@ -95,7 +95,7 @@ static void arguments_and_replies_are_binary_safe(void **state)
     assert_true(link_run(link, &request, &reply, NULL));
     assert_int_equal(reply->len, 9);
     assert_memory_equal(reply->str, argv[1], 9);
-    freeReplyObject(reply);
+    reply_free(reply);
     link_close(&link);
 }
 
@@ -138,7 +138,7 @@ static void the_only_server_is_named(void **state)
     redisReply *reply;
     assert_true(link_run(link, &request, &reply, NULL));
     assert_int_equal(reply->type, REDIS_REPLY_INTEGER);
-    freeReplyObject(reply);
+    reply_free(reply);
     g_strfreev(servers);
     link_close(&link);
 }
@@ -505,7 +505,7 @@ static void a_restarted_server_is_found_again_without_an_error(void **state)
     GError *error = NULL;
     redisReply *reply = talk_try(link, 1000, false, "ECHO again", &error);
     assert_non_null(reply);
-    freeReplyObject(reply);
+    reply_free(reply);
     link_close(&link);
     link_close(&over_unix);
     servers_stop(&server);
@@ -545,7 +545,7 @@ static void only_repeatable_requests_are_sent_again_when_a_connection_breaks(voi
         if (repeatable) {
             assert_non_null(reply);
             assert_string_equal(reply->element[1]->str, "late");
-            freeReplyObject(reply);
+            reply_free(reply);
         } else {
             assert_null(reply);
             assert_int_equal(error->code, UNAVAILABLE);
@@ -572,7 +572,7 @@ static void *echo_own_words(void *user)
         if (!link_run(link, &request, &reply, NULL))
             return "failed";
         bool own = strcmp(reply->str, word) == 0;
-        freeReplyObject(reply);
+        reply_free(reply);
         if (!own)
             return "mixed up";
     }
@@ -608,7 +608,7 @@ static void *block_a_while(void *user)
 {
     redisReply *reply = talk_try(user, 5000, false, "BLPOP never 1", NULL);
     if (reply)
-        freeReplyObject(reply);
+        reply_free(reply);
     return NULL;
 }
 
@@ -654,7 +654,7 @@ static bool link_answers(void *user)
 {
     redisReply *reply = talk_try(user, 1000, true, "PING", NULL);
     if (reply)
-        freeReplyObject(reply);
+        reply_free(reply);
     return reply != NULL;
 }
 

@@ -69,7 +69,7 @@ static void the_sentinels_name_the_primary_and_one_living_one_is_enough(void **s
         fail_msg("%s", error->message);
     assert_string_equal(reply->str, "1");
     assert_true(g_get_monotonic_time() - begin < 2 * G_USEC_PER_SEC);
-    freeReplyObject(reply);
+    reply_free(reply);
     servers_thaw(family->sentinels[1]);
     servers_restart(family->sentinels[0]);
     link_close(&link);
@@ -109,7 +109,7 @@ static void writes_wait_for_replicas(void **state)
         if (!link_run(link, &request, &reply, &error))
             fail_msg("%s", error->message);
         assert_string_equal(reply->str, "OK");
-        freeReplyObject(reply);
+        reply_free(reply);
         for (int r = 0; r < SERVERS_REPLICAS; r++) {
             redisReply *copy = servers_ask(family->replicas[r], "GET awaited");
             assert_string_equal(copy->str, value);
@@ -146,7 +146,7 @@ static void *write_on(void *user)
         };
         redisReply *reply;
         if (link_run(traffic->link, &request, &reply, NULL)) {
-            freeReplyObject(reply);
+            reply_free(reply);
             atomic_fetch_add(&traffic->written, 1);
             atomic_store(&traffic->last_good, g_get_monotonic_time());
         } else {
@@ -249,7 +249,7 @@ static void a_read_only_answer_makes_it_ask_the_sentinels_again(void **state)
     GError *error = NULL;
     redisReply *reply = talk_try(link, 500, true, "SET a 2", &error);
     if (reply) {
-        freeReplyObject(reply); /* the sentinels were quick to put it right */
+        reply_free(reply); /* the sentinels were quick to put it right */
     } else {
         assert_int_equal(error->code, UNAVAILABLE);
         assert_non_null(strstr(error->message, "no primary"));
