@@ -68,15 +68,28 @@ static void show_json(const struct lexicon *l, const char *word, const struct te
     g_free(t);
 }
 
+/* printf counts bytes; a terminal counts columns, two for a Chinese character. */
+static void print_padded(const char *text)
+{
+    int width = 0;
+    for (const char *c = text; *c; c = g_utf8_next_char(c))
+        width += g_unichar_iswide(g_utf8_get_char(c)) ? 2 : 1;
+    printf("%s%*s", text, MAX(20 - width, 0), "");
+}
+
 static void show_text(const struct lexicon *l, const char *word, const struct term *term)
 {
     struct lexicon_entry e;
     if (!term) {
-        printf("%-20s not a term: too short, or too many digits\n", word);
+        char *valid = g_utf8_make_valid(word, -1);
+        print_padded(valid);
+        puts(" not a term: too short, or too many digits");
+        g_free(valid);
         return;
     }
     if (!lexicon_find(l, term->hash, &e)) {
-        printf("%-20s not known\n", term->text);
+        print_padded(term->text);
+        puts(" not known");
         return;
     }
     bool adaptive = lexicon_plan_of(l)->scheme == LEXICON_ADAPTIVE;
@@ -85,7 +98,8 @@ static void show_text(const struct lexicon *l, const char *word, const struct te
                         : e.classes & LEXICON_SECONDARY ? "secondary "
                                                         : "below     ";
     char *list = list_lexicons(l, term, &e, " ");
-    printf("%-20s %9" PRIu32 " documents  nidf %.3f  %s  %s%s %s\n", term->text, e.df, lexicon_nidf(l, e.df),
+    print_padded(term->text);
+    printf(" %9" PRIu32 " documents  nidf %.3f  %s  %s%s %s\n", e.df, lexicon_nidf(l, e.df),
            e.classes & LEXICON_COMMON ? "common" : "      ", class, adaptive ? "early in" : "in",
            *list ? list : "none");
     g_free(list);
