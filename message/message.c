@@ -19,8 +19,9 @@
 #define MORE_THAN_FOOTER 40
 
 /*
- * Mail that people write is far below all of these: of 39,761 messages of public corpora the longest text
- * has some 100 kB. They bound what one hostile message can cost: tenths of a second and some megabytes.
+ * Mail that people write is below all of these: of 39,761 messages of public corpora the largest has 301 kB,
+ * 228 kB of text and 6,221 terms. They bound what one hostile message can cost: tenths of a second and some
+ * megabytes.
  */
 const struct message_limits message_default_limits = {
     .bytes = 2 * 1024 * 1024,   /* behind it there are pictures and archives */
