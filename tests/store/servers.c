@@ -48,14 +48,15 @@ uint16_t servers_free_port(void)
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
 {
     (void)status, (void)type, (void)ftw;
-    return remove(path);
+    (void)remove(path); /* what is gone already is fine */
+    return 0;
 }
 
 static void end_process(struct servers_redis *server)
 {
     if (server->pid == 0)
         return;
-    kill(server->pid, SIGKILL);
+    kill(-server->pid, SIGKILL); /* with the child that may be saving or sending a snapshot */
     while (waitpid(server->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     server->pid = 0;
@@ -86,8 +87,11 @@ static void spawn(struct servers_redis *server)
     server->pid = fork();
     if (server->pid < 0)
         fail_msg("fork: %s", g_strerror(errno));
-    if (server->pid > 0)
+    if (server->pid > 0) {
+        setpgid(server->pid, server->pid); /* whoever of the two is first */
         return;
+    }
+    setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);
