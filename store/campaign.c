@@ -10,7 +10,8 @@
 #define RECORD_MAX                                                                                           \
     (FIXED + 1024u + (STORE_REPORTERS + 2u) * (STORE_NAME_MAX + 10u) +                                       \
      STORE_VARIANTS * (1u + MESSAGE_VIEWS * VIEW_MAX))
-#define DAY 86400
+#define DAY       86400
+#define IN_TABLES 0x80u /* beside the state */
 
 /* --- ids ---------------------------------------------------------------------------------------- */
 
@@ -110,7 +111,7 @@ const uint8_t *campaign_encode(struct arena *arena, const struct campaign *campa
     const struct store_campaign *info = &campaign->info;
     uint8_t buffer[RECORD_MAX], *at = buffer;
     at = put8(at, CAMPAIGN_FORMAT);
-    at = put8(at, info->state);
+    at = put8(at, info->state | (campaign->tables ? IN_TABLES : 0));
     at = put16(at, campaign->day);
     at = put32(at, campaign->revision);
     at = put32(at, clamp32(info->first));
@@ -259,7 +260,9 @@ bool campaign_decode(const uint8_t *bytes, size_t size, uint64_t lexicon, struct
     memset(info, 0, sizeof *info);
     if (get8(&c) != CAMPAIGN_FORMAT)
         return false;
-    info->state = get8(&c);
+    unsigned state = get8(&c);
+    info->state = state & ~IN_TABLES;
+    out->tables = state & IN_TABLES;
     out->day = get16(&c);
     out->revision = get32(&c);
     info->first = get32(&c);
@@ -293,7 +296,7 @@ bool campaign_reader_init(struct campaign_reader *reader, const uint8_t *bytes, 
     uint32_t days[STORE_DAYS];
     if (!bytes || get8(&c) != CAMPAIGN_FORMAT)
         return false;
-    reader->state = get8(&c);
+    reader->state = get8(&c) & ~IN_TABLES;
     take(&c, 10);
     reader->last = get32(&c);
     for (unsigned i = 0; i < 3; i++)

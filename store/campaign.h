@@ -5,6 +5,7 @@
  *      ┌────────┬───────┬───────┬──────────┬────────┬────────┬──
  *      │ format │ state │ day   │ revision │ first  │ last   │ …      fixed, little-endian
  *      └────────┴───────┴───────┴──────────┴────────┴────────┴──
+ *      (the highest bit of the state: the campaign has members in Manku's tables too)
  *      reports, hits, reporters                   varints
  *      days with hits (16 bits), a varint each    today is bit 0, `day` says which day that was
  *      days with reports (8 bits), a varint each
@@ -38,6 +39,7 @@
 struct campaign {
     struct store_campaign info; /* id is not stored: it follows from the number */
     uint32_t revision;
+    bool tables; /* has members in Manku's tables too */
     uint32_t day;                            /* since 1970: the day of info.days[0] and reported[0] */
     uint32_t reported[CAMPAIGN_REPORT_DAYS]; /* reports a day */
     struct signature_set variant[STORE_VARIANTS];

@@ -29,6 +29,7 @@ struct expiry {
     GArray *accounts; /* of struct account, by number once the walk is over */
     GArray *doubtful; /* numbers of campaigns to look at one by one */
     uint64_t dropped, damaged, healed;
+    bool tables; /* Manku's are in use */
     int64_t now;
 };
 
@@ -63,8 +64,8 @@ static bool look_through_page(struct expiry *expiry, const struct backend_record
             expiry->damaged++;
             continue;
         }
-        unsigned n_members =
-            store_members(store, expiry->arena, number, campaign->variant, campaign->info.variants, &members);
+        expiry->tables |= campaign->tables;
+        unsigned n_members = store_members_of(store, expiry->arena, number, campaign, &members);
         if (!store_outlived(store, campaign->info.last, expiry->now))
             keep_account(expiry, number, members, n_members);
         else
@@ -142,8 +143,7 @@ static bool remove_orphans(struct expiry *expiry, const struct backend_member *s
         unsigned n_owned = 0;
         if (records[i].bytes &&
             campaign_decode(records[i].bytes, records[i].size, store->lexicon_id, campaign))
-            n_owned = store_members(store, expiry->arena, records[i].number, campaign->variant,
-                                    campaign->info.variants, &owned);
+            n_owned = store_members_of(store, expiry->arena, records[i].number, campaign, &owned);
         else if (records[i].bytes)
             continue; /* damaged: whose they are is not known */
         if (!owns(owned, n_owned, &suspects[i]))
@@ -178,12 +178,12 @@ static bool is_of_doubtful(struct expiry *expiry, const struct backend_member *m
     return bsearch(&number, expiry->doubtful->data, expiry->doubtful->len, sizeof number, by_value) != NULL;
 }
 
-static bool look_through_sets(struct expiry *expiry, doubt is_doubtful, GError **error)
+static bool look_through_some(struct expiry *expiry, uint32_t base, doubt is_doubtful, GError **error)
 {
     struct store *store = expiry->store;
-    uint64_t end = UINT64_C(1) << store->bucket_bits;
+    uint64_t end = base + (UINT64_C(1) << store->bucket_bits);
     bool ok = true;
-    for (uint64_t first = 0; ok && first < end; first += BUCKETS_AT_ONCE) {
+    for (uint64_t first = base; ok && first < end; first += BUCKETS_AT_ONCE) {
         uint32_t buckets[BUCKETS_AT_ONCE];
         struct backend_set sets[BUCKETS_AT_ONCE];
         unsigned n = (unsigned)MIN(BUCKETS_AT_ONCE, end - first), n_suspects = 0, total = 0;
@@ -207,6 +207,12 @@ static bool look_through_sets(struct expiry *expiry, doubt is_doubtful, GError *
     return ok;
 }
 
+static bool look_through_sets(struct expiry *expiry, doubt is_doubtful, GError **error)
+{
+    return look_through_some(expiry, 0, is_doubtful, error) &&
+           (!expiry->tables || look_through_some(expiry, BACKEND_TABLES, is_doubtful, error));
+}
+
 /* --- campaigns whose sums differ ---------------------------------------------------------------- */
 
 /* Adds what is missing; notes the campaign when the sets hold members of it that it does not own. */
@@ -222,8 +228,7 @@ static bool complete(struct expiry *expiry, const struct account *account, GErro
         return false;
     if (!record.bytes || !campaign_decode(record.bytes, record.size, store->lexicon_id, campaign))
         return true;
-    unsigned n = store_members(store, expiry->arena, account->number, campaign->variant,
-                               campaign->info.variants, &owned);
+    unsigned n = store_members_of(store, expiry->arena, account->number, campaign, &owned);
     uint32_t *buckets = arena_alloc(expiry->arena, n * sizeof *buckets + 1);
     struct backend_set *sets = arena_alloc(expiry->arena, n * sizeof *sets + 1);
     for (unsigned i = 0; i < n; i++)
@@ -267,6 +272,7 @@ bool store_expire(struct store *store, uint64_t *dropped_out, GError **error)
         .accounts = g_array_new(FALSE, FALSE, sizeof(struct account)),
         .doubtful = g_array_new(FALSE, FALSE, sizeof(uint32_t)),
         .now = store_now(),
+        .tables = store->simhash_tables,
     };
     bool ok = store_may_write(store, error) && look_through_records(&expiry, error) &&
               look_through_sets(&expiry, is_of_nobody, error) && complete_all(&expiry, error) &&

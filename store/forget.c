@@ -41,8 +41,7 @@ bool store_forget(struct store *store, uint64_t campaign, GError **error)
             break;
         }
         struct backend_member *members;
-        change.n_remove =
-            store_members(store, arena, change.number, found->variant, found->info.variants, &members);
+        change.n_remove = store_members_of(store, arena, change.number, found, &members);
         change.remove = members;
         change.revision = found->revision;
         ok = store->backend->ops->commit(store->backend, &change, 1, store->patience, error);
@@ -120,12 +119,13 @@ static struct backend_change without_variant(const struct store *store, struct a
 {
     struct backend_change change = { .number = number, .revision = campaign->revision };
     struct backend_member *gone, *kept;
-    unsigned n_gone = store_members(store, arena, number, &campaign->variant[variant], 1, &gone),
+    unsigned n_gone =
+                 store_members(store, arena, number, campaign->tables, &campaign->variant[variant], 1, &gone),
              n_remove = 0;
     campaign->info.variants--;
     memmove(&campaign->variant[variant], &campaign->variant[variant + 1],
             (campaign->info.variants - variant) * sizeof campaign->variant[0]);
-    unsigned n_kept = store_members(store, arena, number, campaign->variant, campaign->info.variants, &kept);
+    unsigned n_kept = store_members_of(store, arena, number, campaign, &kept);
     for (unsigned i = 0; i < n_gone; i++)
         if (!is_owned(kept, n_kept, &gone[i]))
             gone[n_remove++] = gone[i];

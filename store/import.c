@@ -181,7 +181,7 @@ static bool missing_members(struct import *import, uint32_t number, const struct
                             struct backend_member **out, unsigned *n_out, GError **error)
 {
     struct store *store = import->store;
-    unsigned n = store_members(store, import->arena, number, campaign->variant, campaign->info.variants, out);
+    unsigned n = store_members_of(store, import->arena, number, campaign, out);
     uint32_t *buckets = arena_alloc(import->arena, n * sizeof *buckets + 1);
     struct backend_set *sets = arena_alloc(import->arena, n * sizeof *sets + 1);
     for (unsigned i = 0; i < n; i++)
@@ -220,6 +220,7 @@ static bool attempt(struct import *import, unsigned nth, bool *done_out, GError 
     } else {
         change.revision = ours->revision;
     }
+    ours->tables |= store->simhash_tables;
     unsigned added = add_variants(import, ours);
     bool changed = add_reports(import, &ours->info);
     changed |= add_facts(import, &ours->info);

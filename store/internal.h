@@ -53,7 +53,8 @@ struct search {
     struct members_key *keys; /* of all views, one after the other */
     struct backend_set *sets; /* of each key */
     unsigned n_keys;
-    unsigned of[MESSAGE_VIEWS]; /* keys of each signature */
+    unsigned keys_of[MESSAGE_VIEWS]; /* of each signature, with those of Manku's tables */
+    unsigned of[MESSAGE_VIEWS];      /* lexicon hashes of each signature */
     struct backend_record *records;
     unsigned n_records;
     unsigned proposed, round_trips;
@@ -79,8 +80,10 @@ bool search_fit(const struct store *store, const struct signature_set *signature
 /* --- report.c, forget.c ------------------------------------------------------------------------- */
 
 /* Members that belong to variants of a campaign, without repeats; returns how many. In the arena. */
-unsigned store_members(const struct store *store, struct arena *arena, uint32_t number,
+unsigned store_members(const struct store *store, struct arena *arena, uint32_t number, bool tables,
                        const struct signature_set *variants, unsigned n_variants, struct backend_member **out);
+unsigned store_members_of(const struct store *store, struct arena *arena, uint32_t number,
+                          const struct campaign *campaign, struct backend_member **out);
 
 /* May a member with this tag still be added? False when it is there already, too. */
 bool store_has_room(const struct backend_set *set, uint64_t member);

@@ -8,10 +8,14 @@
 static void collect_keys(const struct store *store, struct arena *arena, struct search *search)
 {
     const struct signature_set *signatures = search->signatures;
-    search->keys = arena_alloc(arena, MESSAGE_VIEWS * SIGNATURE_MAX_LEX * sizeof *search->keys);
+    search->keys = arena_alloc(arena, MESSAGE_VIEWS * MEMBERS_KEYS_MAX * sizeof *search->keys);
     for (unsigned i = 0; i < signatures->n; i++) {
-        search->of[i] = members_keys(&signatures->v[i], store->bucket_bits, search->keys + search->n_keys);
-        search->n_keys += search->of[i];
+        struct members_key *keys = search->keys + search->n_keys;
+        search->of[i] = search->keys_of[i] = members_keys(&signatures->v[i], store->bucket_bits, keys);
+        if (store->simhash_tables)
+            search->keys_of[i] +=
+                members_table_keys(&signatures->v[i], store->bucket_bits, keys + search->of[i]);
+        search->n_keys += search->keys_of[i];
     }
 }
 
@@ -72,13 +76,13 @@ static void choose_records(struct arena *arena, struct search *search)
     search->records = arena_alloc(arena, MESSAGE_VIEWS * STORE_VERIFY_MAX * sizeof *search->records);
     for (unsigned view = 0; view < search->signatures->n; view++) {
         unsigned n;
-        const struct vote *votes = count_votes(arena, search, first, search->of[view], &n);
+        const struct vote *votes = count_votes(arena, search, first, search->keys_of[view], &n);
         unsigned before = search->n_records;
         for (unsigned i = 0; i < MIN(n, STORE_VERIFY_MAX); i++)
             if (!is_listed(search->records, search->n_records, votes[i].number))
                 search->records[search->n_records++] = (struct backend_record) { .number = votes[i].number };
         search->proposed += n > STORE_VERIFY_MAX ? n : search->n_records - before;
-        first += search->of[view];
+        first += search->keys_of[view];
     }
 }
 
@@ -87,7 +91,7 @@ bool search_run(struct store *store, struct arena *arena, const struct signature
 {
     const struct backend_ops *ops = store->backend->ops;
     int64_t deadline = g_get_monotonic_time() + timeout * 1000;
-    uint32_t buckets[MESSAGE_VIEWS * SIGNATURE_MAX_LEX];
+    uint32_t buckets[MESSAGE_VIEWS * MEMBERS_KEYS_MAX];
     *out = (struct search) { .signatures = signatures };
     collect_keys(store, arena, out);
     if (out->n_keys == 0)
@@ -108,11 +112,27 @@ bool search_run(struct store *store, struct arena *arena, const struct signature
 
 /* --- verify ------------------------------------------------------------------------------------- */
 
+/* Close enough for Manku: then no lexicon hash need agree. */
+static bool is_within_tables(const struct signature_set *a, const struct signature_set *b)
+{
+    for (unsigned i = 0; i < a->n; i++)
+        for (unsigned j = 0; j < b->n; j++)
+            if (a->v[i].view == b->v[j].view && a->v[i].view != MESSAGE_PART &&
+                __builtin_popcountll(a->v[i].sketch[0] ^ b->v[j].sketch[0]) <= MANKU_DISTANCE)
+                return true;
+    return false;
+}
+
 /* One variant of a campaign with the message. */
-static void fit_variant(const struct signature_set *signatures, const struct signature_set *variant,
-                        const struct signature_rule *rule, struct fit *out)
+static void fit_variant(const struct store *store, const struct signature_set *signatures,
+                        const struct signature_set *variant, const struct signature_rule *rule,
+                        struct fit *out)
 {
     struct signature_pair pair;
+    struct signature_rule by_sketch = *rule;
+    by_sketch.min_shared = 0;
+    if (store->simhash_tables && is_within_tables(signatures, variant))
+        rule = &by_sketch;
     struct signature_likeness likeness = signature_compare_sets(signatures, variant, rule, &pair);
     if (pair.message && signature_closer(&likeness, &out->likeness)) {
         out->likeness = likeness;
@@ -140,7 +160,7 @@ bool search_fit(const struct store *store, const struct signature_set *signature
         variant.n++;
         if (reader.views > 0)
             continue;
-        fit_variant(signatures, &variant, rule, out);
+        fit_variant(store, signatures, &variant, rule, out);
         variant.n = 0;
     }
     return !reader.damaged && variant.n == 0;

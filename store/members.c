@@ -19,3 +19,19 @@ unsigned members_keys(const struct signature *signature, unsigned bucket_bits,
         n += members_key_of(signature->lex[i], signature->view, bucket_bits, &out[n]);
     return n;
 }
+
+unsigned members_table_keys(const struct signature *signature, unsigned bucket_bits,
+                            struct members_key out[MANKU_MAX_TABLES])
+{
+    uint64_t hashes[MANKU_MAX_TABLES];
+    if (signature->view == MESSAGE_PART)
+        return 0;
+    /* There are about as many buckets as campaigns that the lexicon was made for. */
+    unsigned n = manku_tables(bucket_bits);
+    manku_hashes(signature->sketch[0], n, hashes);
+    for (unsigned i = 0; i < n; i++) {
+        members_key_of(hashes[i], signature->view, bucket_bits, &out[i]);
+        out[i].bucket |= BACKEND_TABLES;
+    }
+    return n;
+}

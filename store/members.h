@@ -8,6 +8,9 @@
 #include <stdint.h>
 
 #include "store/backend.h"
+#include "store/manku.h"
+
+#define MEMBERS_KEYS_MAX (SIGNATURE_MAX_LEX + MANKU_MAX_TABLES) /* of one signature */
 
 /* A signature shared by so many campaigns says nothing: no more are added. */
 #define MEMBERS_OF_ONE_HASH 256
@@ -26,6 +29,10 @@ bool members_key_of(uint64_t hash, unsigned view, unsigned bucket_bits, struct m
 /* The keys of all lexicon hashes of a signature; returns how many. */
 unsigned members_keys(const struct signature *signature, unsigned bucket_bits,
                       struct members_key out[SIGNATURE_MAX_LEX]);
+
+/* Those in Manku's tables; their buckets have BACKEND_TABLES set. The part view has no sketch, and none. */
+unsigned members_table_keys(const struct signature *signature, unsigned bucket_bits,
+                            struct members_key out[MANKU_MAX_TABLES]);
 
 static inline uint64_t members_pack(uint32_t tag, uint32_t number)
 {

@@ -69,18 +69,20 @@ static bool is_among(const struct backend_member *members, unsigned n, struct ba
     return false;
 }
 
-unsigned store_members(const struct store *store, struct arena *arena, uint32_t number,
+unsigned store_members(const struct store *store, struct arena *arena, uint32_t number, bool tables,
                        const struct signature_set *variants, unsigned n_variants, struct backend_member **out)
 {
-    struct members_key keys[SIGNATURE_MAX_LEX];
+    struct members_key keys[MEMBERS_KEYS_MAX];
     unsigned most = 0, n = 0;
     for (unsigned i = 0; i < n_variants; i++)
         for (unsigned j = 0; j < variants[i].n; j++)
-            most += variants[i].v[j].n_lex;
+            most += variants[i].v[j].n_lex + (tables ? MANKU_MAX_TABLES : 0);
     *out = arena_alloc(arena, most * sizeof **out + 1);
     for (unsigned i = 0; i < n_variants; i++)
         for (unsigned j = 0; j < variants[i].n; j++) {
             unsigned n_keys = members_keys(&variants[i].v[j], store->bucket_bits, keys);
+            if (tables)
+                n_keys += members_table_keys(&variants[i].v[j], store->bucket_bits, keys + n_keys);
             for (unsigned k = 0; k < n_keys; k++) {
                 struct backend_member one = { keys[k].bucket, members_pack(keys[k].tag, number) };
                 if (!is_among(*out, n, one))
@@ -88,6 +90,13 @@ unsigned store_members(const struct store *store, struct arena *arena, uint32_t 
             }
         }
     return n;
+}
+
+unsigned store_members_of(const struct store *store, struct arena *arena, uint32_t number,
+                          const struct campaign *campaign, struct backend_member **out)
+{
+    return store_members(store, arena, number, campaign->tables, campaign->variant, campaign->info.variants,
+                         out);
 }
 
 bool store_has_room(const struct backend_set *set, uint64_t member)
@@ -109,8 +118,7 @@ static unsigned missing_members(const struct store *store, struct arena *arena, 
                                 uint32_t number, const struct campaign *campaign, struct backend_member **out)
 {
     struct backend_member *owned;
-    unsigned n = store_members(store, arena, number, campaign->variant, campaign->info.variants, &owned),
-             kept = 0;
+    unsigned n = store_members_of(store, arena, number, campaign, &owned), kept = 0;
     for (unsigned i = 0; i < n; i++)
         for (unsigned j = 0; j < search->n_keys; j++)
             if (search->keys[j].bucket == owned[i].bucket &&
@@ -207,6 +215,7 @@ static bool update_campaign(struct job *job, const struct search *search, const 
         job->number = random_number(job->store);
         job->outcome = STORE_NEW;
     }
+    campaign->tables |= job->store->simhash_tables;
     if (!placement->duplicate)
         campaign->variant[campaign->info.variants++] = *job->signatures;
     count_report(job, campaign, store_now());

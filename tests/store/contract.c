@@ -712,6 +712,60 @@ static void an_import_joins_what_it_resembles(void **state)
     assert_int_equal(show(w, stranger).variants, 1);
 }
 
+/* --- Manku's tables ------------------------------------------------------------------------------ */
+
+/* No lexicon hash is the same; so many bits differ in the part of the sketch that the tables look at. */
+static struct signature reworded(const struct signature *s, unsigned bits)
+{
+    struct signature other = fixture_changed(s, 0, 20, 1);
+    for (unsigned i = 0; i < bits; i++)
+        other.sketch[0] ^= UINT64_C(1) << (i * 19 + 5) % 64;
+    for (unsigned i = 0; i < 40; i++)
+        other.sketch[1 + i % 7] ^= UINT64_C(1) << i;
+    return other;
+}
+
+static void tables_propose_what_no_lexicon_does(void **state)
+{
+    struct world *w = *state;
+    struct signature s = body(w, 1);
+    uint64_t id, later;
+    report(w, s, &id);
+    assert_true(look_up(w, reworded(&s, 0)).campaign == 0);
+    w->options.simhash_tables = true;
+    reopen(w);
+    /* What was reported without them gets its place in the tables with the next report. */
+    assert_int_equal(report(w, s, &later), STORE_DUPLICATE);
+    assert_true(later == id);
+    for (unsigned bits = 0; bits <= 3; bits++) {
+        struct store_match match = look_up(w, reworded(&s, bits));
+        assert_int_equal(match.level, SIGNATURE_REJECT);
+        assert_true(match.campaign == id);
+        assert_int_equal(match.likeness.shared, 0);
+        assert_int_equal(match.of, 20);
+    }
+    assert_int_equal(look_up(w, reworded(&s, 12)).level, SIGNATURE_STRANGER);
+}
+
+static void nothing_is_left_in_the_tables(void **state)
+{
+    struct world *w = *state;
+    struct signature s = body(w, 1);
+    uint64_t id, old;
+    w->options.simhash_tables = true;
+    reopen(w);
+    report(w, s, &id);
+    report(w, fixture_changed(&s, 100, 10, 1), NULL);
+    report_at(w, body(w, 2), 40, &old);
+    assert_int_equal(expire(w), 1);
+    w->options.simhash_tables = false;
+    reopen(w);
+    assert_int_equal(expire(w), 0);
+    forget(w, id);
+    g_autofree char *nothing = backend->key_space(w->url);
+    assert_string_equal(nothing, "");
+}
+
 /* --- harm --------------------------------------------------------------------------------------- */
 
 static struct backend_change members_of(struct world *w, struct arena *arena, uint64_t id, bool remove)
@@ -721,8 +775,7 @@ static struct backend_change members_of(struct world *w, struct arena *arena, ui
     GError *error = NULL;
     struct campaign *campaign = store_fetch(w->store, arena, id, &change.number, &error);
     must(campaign != NULL, error);
-    unsigned n =
-        store_members(w->store, arena, change.number, campaign->variant, campaign->info.variants, &members);
+    unsigned n = store_members_of(w->store, arena, change.number, campaign, &members);
     change.remove = change.add = members;
     *(remove ? &change.n_remove : &change.n_add) = n;
     return change;
@@ -939,6 +992,8 @@ int contract_run(const struct contract_backend *under_test)
         TEST(importing_is_idempotent),
         TEST(an_untrusted_import_waits_for_a_report),
         TEST(an_import_joins_what_it_resembles),
+        TEST(tables_propose_what_no_lexicon_does),
+        TEST(nothing_is_left_in_the_tables),
         TEST(what_a_crash_left_behind_heals),
         TEST(the_next_report_heals_too),
         TEST(garbage_is_no_campaign),
