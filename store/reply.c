@@ -12,6 +12,7 @@
  */
 #define BLOCK_MIN   64
 #define BLOCK_MAX   65536
+#define ARRAY_MAX   (1 << 20) /* nothing that we ask for is so long: it is no Redis that says so */
 #define PER_ELEMENT (sizeof(redisReply) + sizeof(redisReply *) + 24) /* with a number as a string */
 #define ALIGNMENT   _Alignof(max_align_t)
 
@@ -89,6 +90,8 @@ static void *create_array(const redisReadTask *task, int elements)
 {
     struct root *root;
     size_t n = elements > 0 ? (size_t)elements : 0;
+    if (n > ARRAY_MAX)
+        return NULL;
     redisReply *reply = create(task, REDIS_REPLY_ARRAY, MIN(n * PER_ELEMENT, BLOCK_MAX), &root);
     reply->elements = n;
     reply->element = take(root, n * sizeof *reply->element, ALIGNMENT);

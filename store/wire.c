@@ -149,7 +149,7 @@ static void job_break(struct wire_job *job, int number)
     const redisReply *last = job->got > 0 ? job->replies[job->got - 1] : NULL;
     if (last && fault_kind(last) == FAULT_SERVER)
         fault_reply(&job->error, job->wire->name, last, false);
-    else if (job->wire->context->err == REDIS_ERR_PROTOCOL)
+    else if (job->wire->context->err == REDIS_ERR_PROTOCOL || job->wire->context->err == REDIS_ERR_OOM)
         g_set_error(&job->error, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE,
                     "redis %s: the answer is not Redis': check that the store URL names the right port",
                     job->wire->name);

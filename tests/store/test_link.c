@@ -411,6 +411,14 @@ static void greet_like_smtp(int fd)
             ;
 }
 
+static void promise_too_much(int fd)
+{
+    char buffer[64];
+    if (send(fd, "*2147483647\r\n", 13, MSG_NOSIGNAL) > 0)
+        while (recv(fd, buffer, sizeof buffer, 0) > 0)
+            ;
+}
+
 /* Always something new, never a whole reply: no single read() waits for long. */
 static void trickle(int fd)
 {
@@ -438,6 +446,7 @@ static void a_server_that_is_not_redis_is_noticed(void **state)
 {
     (void)state;
     talk_to_impostor(greet_like_smtp, "not Redis'");
+    talk_to_impostor(promise_too_much, "not Redis'");
 }
 
 static void a_server_that_trickles_does_not_stretch_the_deadline(void **state)
