@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "autoconfig.h"
+#include "base/config.h"
 #include "base/error.h"
 #include "base/log.h"
 
@@ -79,6 +80,16 @@ bool cli_misused(const struct cli_command *command, GError **error, const char *
                 command->name);
     g_free(what);
     return false;
+}
+
+bool cli_configured_lexicon(const char *config, char **path_out, GError **error)
+{
+    struct config *c = config_load(config, error);
+    if (!c)
+        return false;
+    *path_out = g_strdup(c->lexicon.file);
+    config_unref(c);
+    return true;
 }
 
 void cli_complain(GError *error)

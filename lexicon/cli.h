@@ -27,6 +27,9 @@ bool cli_parse(const struct cli_command *command, const GOptionEntry *entries, i
 bool cli_misused(const struct cli_command *command, GError **error, const char *format, ...)
     G_GNUC_PRINTF(3, 4);
 
+/* The lexicon that a refrain.conf names; the caller frees. */
+bool cli_configured_lexicon(const char *config, char **path_out, GError **error);
+
 /* "refrain-lexicon: what went wrong: what to do" on stderr, in one line. Frees the error. */
 void cli_complain(GError *error);
 

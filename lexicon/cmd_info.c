@@ -118,19 +118,28 @@ static bool frequencies_info(const char *path, bool json, GError **error)
 
 static bool run(const struct cli_command *command, int argc, char **argv, GError **error)
 {
-    char **paths = NULL;
+    char **paths = NULL, *config = NULL, *file = NULL;
     gboolean json = FALSE;
     const GOptionEntry entries[] = {
+        { "config", 'c', 0, G_OPTION_ARG_FILENAME, &config, "the lexicon that this configuration names",
+          "FILE" },
+        { "lexicon", 0, 0, G_OPTION_ARG_FILENAME, &file, "a lexicon", "FILE" },
         { "json", 0, 0, G_OPTION_ARG_NONE, &json, "print one JSON object a line", NULL },
         { 0 },
     };
     bool good = cli_parse(command, entries, argc, argv, &paths, error);
-    if (good && !paths[0])
+    if (good && config && !file)
+        good = cli_configured_lexicon(config, &file, error);
+    if (good && !paths[0] && !file)
         good = cli_misused(command, error, "no file is named");
+    if (good && file)
+        good = lexicon_info(file, json, error);
     for (size_t i = 0; good && paths[i]; i++)
         good = is_lexicon(paths[i]) ? lexicon_info(paths[i], json, error)
                                     : frequencies_info(paths[i], json, error);
     g_strfreev(paths);
+    g_free(config);
+    g_free(file);
     return good;
 }
 

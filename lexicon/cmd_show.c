@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "lexicon/cli.h"
 #include "lexicon/lexicon.h"
 #include "message/message.h"
@@ -81,7 +82,7 @@ static void show_text(const struct lexicon *l, const char *word, const struct te
 {
     struct lexicon_entry e;
     if (!term) {
-        char *valid = g_utf8_make_valid(word, -1);
+        char *valid = log_clean(g_utf8_make_valid(word, -1));
         print_padded(valid);
         puts(" not a term: too short, or too many digits");
         g_free(valid);
@@ -119,15 +120,19 @@ static void show_word(const struct lexicon *l, const char *word, bool json)
 
 static bool run(const struct cli_command *command, int argc, char **argv, GError **error)
 {
-    char **arguments = NULL, *file = NULL;
+    char **arguments = NULL, *file = NULL, *config = NULL;
     gboolean json = FALSE;
     const GOptionEntry entries[] = {
         { "lexicon", 0, 0, G_OPTION_ARG_FILENAME, &file, "the lexicon, instead of the first argument",
+          "FILE" },
+        { "config", 'c', 0, G_OPTION_ARG_FILENAME, &config, "the lexicon that this configuration names",
           "FILE" },
         { "json", 0, 0, G_OPTION_ARG_NONE, &json, "print one JSON object a line", NULL },
         { 0 },
     };
     bool good = cli_parse(command, entries, argc, argv, &arguments, error);
+    if (good && config && !file)
+        good = cli_configured_lexicon(config, &file, error);
     char **words = arguments;
     const char *path = file;
     if (good && !file && *words)
@@ -142,6 +147,7 @@ static bool run(const struct cli_command *command, int argc, char **argv, GError
     lexicon_unref(l);
     g_strfreev(arguments);
     g_free(file);
+    g_free(config);
     return good;
 }
 

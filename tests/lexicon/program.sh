@@ -67,6 +67,8 @@ ok "the paper'\''s scheme can be made" sh -c '"$0" make "$1" --scheme dropout --
 ok "info draws a histogram" sh -c '"$0" info one.lex | grep -q "0.0 to 0.1 .* #" && "$0" info "$1" | grep -q "^  german  *200 "' "$program" "$tiny"
 ok "show knows frequency, class and lexicons" sh -c '"$0" show one.lex Dear UNHEARD xy http://www.Example.com/x >shown && grep -q "^dear  *90 documents  nidf 0.36[0-9]  common" shown && grep -q "^unheard  *not known" shown && grep -q "^xy  *not a term" shown && grep -q "^http:example.com  *3 documents" shown' "$program"
 ok "show lists the lexicons of a dropout" sh -c '"$0" show paper.lex --json about | grep -q "\"class\":\"below\",\"lexicons\":\[\]" && "$0" show --lexicon paper.lex --json casino | grep -q "\"class\":\"secondary\",\"lexicons\":\[0,"' "$program"
+printf '[lexicon]\nfile = %s/one.lex\n' "$work" >refrain.conf
+ok "the lexicon of a configuration is shown" sh -c '"$0" show -c refrain.conf Dear >shown2 && grep -q "^dear  *90 documents" shown2 && "$0" info -c refrain.conf | grep -q "one.lex"' "$program"
 ok "the shipped frequencies make a lexicon without being named" sh -c 'REFRAIN_DATADIR=$1 "$0" make -o shipped.lex >shipped && grep -q " in 1[0-9] collections$" shipped' "$program" "$SRCDIR/lexicon"
 
 ok "an unknown command is an error" refuses "see refrain-lexicon" nothing
