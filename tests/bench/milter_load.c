@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 static gint connections = 8, total = 1000, per_connection = 0, version = 6, watched_pid = 0, settle = 5000;
-static gboolean chaos, quiet, show;
+static gboolean chaos, idle, quiet, show;
 
 /* --- messages --------------------------------------------------------------------------------------- */
 
@@ -521,6 +521,29 @@ static void print_results(double seconds, long settled, long last)
         printf("rss after %d messages %ld kB, at the end %ld kB\n", settle, settled, last);
 }
 
+/* What a connection costs that has handed in a message and waits for the next one. */
+static int measure_idle(void)
+{
+    struct client *clients = g_new0(struct client, (gsize)connections);
+    bool good = true;
+    long before = 0;
+    for (int i = 0; i < connections && good; i++) {
+        clients[i].out = g_byte_array_new();
+        good = open_client(&clients[i]) && hand_in(&clients[i], 0) != RESULT_BROKEN;
+        if (i == 0) /* the first one pays for what is made once */
+            before = resident_kilobytes();
+    }
+    long grown = resident_kilobytes() - before;
+    printf("%d idle connections: %.1f kB each\n", connections, (double)grown / connections);
+    for (int i = 0; i < connections; i++) {
+        close_client(&clients[i]);
+        g_clear_pointer(&clients[i].out, g_byte_array_unref);
+        g_free(clients[i].reply);
+    }
+    g_free(clients);
+    return good ? 0 : 1;
+}
+
 static void parse_options(int *argc, char ***argv)
 {
     const GOptionEntry entries[] = {
@@ -535,6 +558,8 @@ static void parse_options(int *argc, char ***argv)
           NULL },
         { "show", 0, 0, G_OPTION_ARG_NONE, &show, "print what the filter does with each message, and no rate",
           NULL },
+        { "idle", 0, 0, G_OPTION_ARG_NONE, &idle,
+          "only open the connections, and print what each costs --pid", NULL },
         { "quiet", 'q', 0, G_OPTION_ARG_NONE, &quiet, "print the rate alone", NULL },
         { 0 },
     };
@@ -560,6 +585,8 @@ int main(int argc, char **argv)
         return 2;
     }
     latency = g_new0(uint32_t, (gsize)total);
+    if (idle)
+        return measure_idle();
     pthread_t *threads = g_new(pthread_t, (gsize)connections);
     int64_t start = g_get_monotonic_time();
     for (int i = 0; i < connections; i++)
@@ -571,6 +598,7 @@ int main(int argc, char **argv)
     settled = resident_kilobytes();
     for (int i = 0; i < connections; i++)
         pthread_join(threads[i], NULL);
+    g_free(threads);
     double seconds = (double)(g_get_monotonic_time() - start) / 1e6;
     long last = resident_kilobytes();
     if (quiet)

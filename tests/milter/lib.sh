@@ -99,12 +99,12 @@ make_lexicon() {
     chmod 644 "$dir/refrain.lex"
 }
 
-# write_config [STORE]: sets socket and config; further lines come from standard input.
+# write_config [STORE]: writes refrain.conf, which ends with [store]; sets socket.
 write_config() {
     socket=${socket:-unix:$dir/socket/milter.sock}
     mkdir -p "$dir/socket" "$dir/store"
     [ "$(id -u)" != 0 ] || chown "$user" "$dir/socket" "$dir/store"
-    cat >"$dir/refrain.conf" - <<END
+    cat >"$dir/refrain.conf" <<END
 [milter]
 socket = $socket
 socket-group =
@@ -124,7 +124,7 @@ is_ready() { has "$dir/milter.log" " listens on "; }
 # start_milter: sets milter_pid.
 start_milter() {
     : >"$dir/milter.log"
-    "$BUILDDIR/refrain-milter" -c "$dir/refrain.conf" 2>"$dir/milter.log" &
+    LD_PRELOAD=${TSAN_LOCKS-} "$BUILDDIR/refrain-milter" -c "$dir/refrain.conf" 2>"$dir/milter.log" &
     milter_pid=$!
     pids="$pids $milter_pid"
     await is_ready || die "refrain-milter does not start: $(cat "$dir/milter.log")"

@@ -1,0 +1,39 @@
+#!/bin/bash
+# Load: 200 connections, 20,000 mails. No error, and no growth of memory after the first quarter.
+#   CONNECTIONS, MESSAGES   other sizes (a build with ThreadSanitizer: 50 and 3000)
+#   TSAN_LOCKS              see tsan.sh
+#   CORPUS                  a folder of mail instead of the few mails here
+. "${SRCDIR:-$(dirname "$0")/../..}/tests/milter/lib.sh"
+load=$BUILDDIR/tests/bench/milter_load
+connections=${CONNECTIONS:-200}
+messages=${MESSAGES:-20000}
+metrics_port=$(free_port)
+
+make_lexicon
+write_config
+cat >>"$dir/refrain.conf" <<END
+[log]
+level = warning
+[metrics]
+listen = $metrics_port
+END
+LD_PRELOAD=${TSAN_LOCKS-} "$BUILDDIR/refrain-milter" -c "$dir/refrain.conf" 2>"$dir/milter.log" &
+milter_pid=$!
+pids="$pids $milter_pid"
+await [ -S "$dir/socket/milter.sock" ] || die "refrain-milter does not start"
+report "$mails/spam.eml"
+
+"$load" -c "$connections" --idle --pid "$milter_pid" "$socket" "$mails/ham.eml" >"$dir/load.log"
+sed 's/^/# /' "$dir/load.log"
+check "an idle connection costs little" eval '[ "$(sed "s/.*: \(-\{0,1\}[0-9]*\).*/\1/" "$dir/load.log")" -le 64 ]'
+
+"$load" -c "$connections" -n "$messages" --settle $((messages / 4)) --pid "$milter_pid" "$socket" \
+    "${CORPUS:-$mails}" >"$dir/load.log" 2>&1
+status=$?
+sed 's/^/# /' "$dir/load.log"
+check "$messages mails over $connections connections without an error" [ $status = 0 ]
+read -r settled last < <(sed -n 's/^rss after [0-9]* messages \([0-9]*\) kB, at the end \([0-9]*\) kB/\1 \2/p' "$dir/load.log")
+[ -n "${TSAN_LOCKS-}" ] || check "memory does not grow after the first quarter" [ "${last:-0}" -le $((${settled:-0} * 110 / 100 + 2048)) ]
+check "no session is left" await eval 'get /metrics | grep -qE "^refrain_connections 0"'
+check "the daemon ends well" stop_milter
+done_testing
