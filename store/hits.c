@@ -1,3 +1,4 @@
+#include <pthread.h>
 #include <string.h>
 
 #include "store/internal.h"
@@ -14,8 +15,8 @@
 struct hits {
     struct store *store;
     GThread *thread;
-    GMutex mutex;
-    GCond wake;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake; /* by the monotonic clock */
     GHashTable *waiting; /* number -> hits */
     bool stop;
 };
@@ -64,14 +65,14 @@ static bool write_batch(struct hits *hits, const uint32_t *numbers, const uint32
         made = make_changes(store, arena, records, n, counts, changes);
     bool wrote =
         made > 0 && store->backend->ops->commit(store->backend, changes, made, store->patience, NULL);
-    g_mutex_lock(&hits->mutex);
+    pthread_mutex_lock(&hits->mutex);
     for (unsigned i = 0, j = 0; i < n; i++) {
         bool changed = j < made && changes[j].number == numbers[i];
         if (!read || (changed && !(wrote && changes[j].done)))
             add(hits, numbers[i], counts[i]);
         j += changed;
     }
-    g_mutex_unlock(&hits->mutex);
+    pthread_mutex_unlock(&hits->mutex);
     arena_free(&arena);
     return read && (wrote || made == 0);
 }
@@ -98,14 +99,16 @@ static bool write_all(struct hits *hits, GHashTable *table)
 /* Sleeps until there is something, and then until a second has passed since the last write. */
 static GHashTable *wait_for_some(struct hits *hits, gint64 last)
 {
-    g_mutex_lock(&hits->mutex);
+    pthread_mutex_lock(&hits->mutex);
     while (!hits->stop && g_hash_table_size(hits->waiting) == 0)
-        g_cond_wait(&hits->wake, &hits->mutex);
-    while (!hits->stop && g_cond_wait_until(&hits->wake, &hits->mutex, last + PAUSE))
+        pthread_cond_wait(&hits->wake, &hits->mutex);
+    const gint64 next = last + PAUSE;
+    const struct timespec until = { next / G_USEC_PER_SEC, next % G_USEC_PER_SEC * 1000 };
+    while (!hits->stop && pthread_cond_timedwait(&hits->wake, &hits->mutex, &until) == 0)
         ;
     GHashTable *table = hits->waiting;
     hits->waiting = g_hash_table_new(NULL, NULL);
-    g_mutex_unlock(&hits->mutex);
+    pthread_mutex_unlock(&hits->mutex);
     return table;
 }
 
@@ -118,10 +121,10 @@ static gpointer run(gpointer data)
         last = g_get_monotonic_time();
         ok = write_all(hits, table);
         g_hash_table_unref(table);
-        g_mutex_lock(&hits->mutex);
+        pthread_mutex_lock(&hits->mutex);
         /* At the end go on while others get in the way, but not when the store is down. */
         stop = hits->stop && (!ok || g_hash_table_size(hits->waiting) == 0);
-        g_mutex_unlock(&hits->mutex);
+        pthread_mutex_unlock(&hits->mutex);
     }
     return NULL;
 }
@@ -131,22 +134,26 @@ struct hits *hits_start(struct store *store)
     struct hits *hits = g_new0(struct hits, 1);
     hits->store = store;
     hits->waiting = g_hash_table_new(NULL, NULL);
-    g_mutex_init(&hits->mutex);
-    g_cond_init(&hits->wake);
+    pthread_mutex_init(&hits->mutex, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&hits->wake, &attributes);
+    pthread_condattr_destroy(&attributes);
     return hits;
 }
 
 void hits_add(struct hits *hits, uint32_t number)
 {
-    g_mutex_lock(&hits->mutex);
+    pthread_mutex_lock(&hits->mutex);
     bool first = g_hash_table_size(hits->waiting) == 0;
     add(hits, number, 1);
     /* Started by the first hit: tools that only report never have the thread. */
     if (!hits->thread)
         hits->thread = g_thread_new("store-hits", run, hits);
     if (first)
-        g_cond_signal(&hits->wake);
-    g_mutex_unlock(&hits->mutex);
+        pthread_cond_signal(&hits->wake);
+    pthread_mutex_unlock(&hits->mutex);
 }
 
 void hits_stop(struct hits **hits)
@@ -155,14 +162,14 @@ void hits_stop(struct hits **hits)
     *hits = NULL;
     if (!gone)
         return;
-    g_mutex_lock(&gone->mutex);
+    pthread_mutex_lock(&gone->mutex);
     gone->stop = true;
-    g_cond_signal(&gone->wake);
-    g_mutex_unlock(&gone->mutex);
+    pthread_cond_signal(&gone->wake);
+    pthread_mutex_unlock(&gone->mutex);
     if (gone->thread)
         g_thread_join(gone->thread);
     g_hash_table_unref(gone->waiting);
-    g_mutex_clear(&gone->mutex);
-    g_cond_clear(&gone->wake);
+    pthread_mutex_destroy(&gone->mutex);
+    pthread_cond_destroy(&gone->wake);
     g_free(gone);
 }

@@ -1,4 +1,5 @@
-#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -21,8 +22,8 @@ struct lmdb_backend {
     struct lmdb_env *env;
     char records_name[32], sets_name[32];
     bool read_only;
-    GMutex opening;
-    gint opened; /* the databases are there: of a store that is only read they may come later */
+    pthread_mutex_t opening;
+    atomic_bool opened; /* the databases are there: of a store that is only read they may come later */
     MDB_dbi records, sets;
 };
 
@@ -33,16 +34,16 @@ static struct lmdb_backend *self_of(struct backend *backend)
 
 static int open_databases(struct lmdb_backend *self)
 {
-    if (g_atomic_int_get(&self->opened))
+    if (atomic_load(&self->opened))
         return 0;
-    g_mutex_lock(&self->opening);
+    pthread_mutex_lock(&self->opening);
     unsigned flags = MDB_INTEGERKEY | (self->read_only ? 0 : MDB_CREATE);
     int code = lmdb_env_database(self->env, self->records_name, flags, &self->records);
     if (code == 0)
         code = lmdb_env_database(self->env, self->sets_name, flags, &self->sets);
     if (code == 0)
-        g_atomic_int_set(&self->opened, 1);
-    g_mutex_unlock(&self->opening);
+        atomic_store(&self->opened, true);
+    pthread_mutex_unlock(&self->opening);
     return code;
 }
 
@@ -372,7 +373,7 @@ static void close_backend(struct backend *backend)
 {
     struct lmdb_backend *self = self_of(backend);
     lmdb_env_close(self->env);
-    g_mutex_clear(&self->opening);
+    pthread_mutex_destroy(&self->opening);
     g_free(self);
 }
 
@@ -397,7 +398,7 @@ struct backend *lmdb_backend_open(const struct url *url, const struct backend_pl
     self->base = (struct backend) { .ops = &ops, .atomic = true };
     self->env = env;
     self->read_only = plan->read_only;
-    g_mutex_init(&self->opening);
+    pthread_mutex_init(&self->opening, NULL);
     g_snprintf(self->records_name, sizeof self->records_name, "%016" G_GINT64_MODIFIER "x.records",
                plan->lexicon);
     g_snprintf(self->sets_name, sizeof self->sets_name, "%016" G_GINT64_MODIFIER "x.sets", plan->lexicon);

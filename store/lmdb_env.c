@@ -31,11 +31,11 @@ struct lmdb_env {
     char *path;
     uint64_t limit;
     MDB_env *env;
-    pthread_rwlock_t resize; /* read-locked by every transaction: the map only changes between them */
-    GMutex databases;        /* LMDB opens databases one at a time */
+    pthread_rwlock_t resize;   /* read-locked by every transaction: the map only changes between them */
+    pthread_mutex_t databases; /* LMDB opens databases one at a time */
 };
 
-static GMutex list_mutex;
+static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct lmdb_env *list;
 
 /* --- errors ------------------------------------------------------------------------------------- */
@@ -165,7 +165,7 @@ static int open_handle(struct lmdb_env *env, bool made)
 static void free_env(struct lmdb_env *env)
 {
     pthread_rwlock_destroy(&env->resize);
-    g_mutex_clear(&env->databases);
+    pthread_mutex_destroy(&env->databases);
     g_free(env->path);
     g_free(env);
 }
@@ -180,7 +180,7 @@ static struct lmdb_env *new_env(char *path, uint64_t limit, const struct stat *f
     env->read_only = read_only;
     env->path = path;
     env->limit = limit;
-    g_mutex_init(&env->databases);
+    pthread_mutex_init(&env->databases, NULL);
     /* Many short readers must not keep the one who grows the map waiting. */
     pthread_rwlockattr_t attributes;
     pthread_rwlockattr_init(&attributes);
@@ -219,7 +219,7 @@ struct lmdb_env *lmdb_env_open(const char *text, bool read_only, GError **error)
     int code = make_folder(path, read_only, &made);
     if (code == 0 && stat(path, &folder) != 0)
         code = errno;
-    g_mutex_lock(&list_mutex);
+    pthread_mutex_lock(&list_mutex);
     struct lmdb_env *env = code == 0 ? share(&folder, read_only, &failure) : NULL;
     if (env || failure || code) {
         if (code)
@@ -237,7 +237,7 @@ struct lmdb_env *lmdb_env_open(const char *text, bool read_only, GError **error)
             env = NULL;
         }
     }
-    g_mutex_unlock(&list_mutex);
+    pthread_mutex_unlock(&list_mutex);
     if (failure)
         g_propagate_error(error, failure);
     return env;
@@ -245,7 +245,7 @@ struct lmdb_env *lmdb_env_open(const char *text, bool read_only, GError **error)
 
 void lmdb_env_close(struct lmdb_env *env)
 {
-    g_mutex_lock(&list_mutex);
+    pthread_mutex_lock(&list_mutex);
     if (env->pid == getpid() && --env->users == 0) {
         struct lmdb_env **link = &list;
         while (*link != env)
@@ -256,7 +256,7 @@ void lmdb_env_close(struct lmdb_env *env)
         mdb_env_close(env->env);
         free_env(env);
     }
-    g_mutex_unlock(&list_mutex);
+    pthread_mutex_unlock(&list_mutex);
 }
 
 MDB_env *lmdb_env_handle(struct lmdb_env *env)
@@ -330,7 +330,7 @@ int lmdb_env_grow(struct lmdb_env *env, bool to_delete)
 int lmdb_env_database(struct lmdb_env *env, const char *name, unsigned flags, MDB_dbi *dbi_out)
 {
     MDB_txn *txn;
-    g_mutex_lock(&env->databases);
+    pthread_mutex_lock(&env->databases);
     int code = lmdb_env_begin(env, flags & MDB_CREATE, &txn);
     if (code == 0) {
         code = mdb_dbi_open(txn, name, flags, dbi_out);
@@ -339,6 +339,6 @@ int lmdb_env_database(struct lmdb_env *env, const char *name, unsigned flags, MD
         else
             lmdb_env_abort(env, txn);
     }
-    g_mutex_unlock(&env->databases);
+    pthread_mutex_unlock(&env->databases);
     return code;
 }

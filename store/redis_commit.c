@@ -142,13 +142,12 @@ static bool run_members(struct redis_backend *self, struct redis_batch *batch, i
                         GError **error)
 {
     redisReply **replies;
-    if (batch->commands->len == 0)
+    if (batch->n == 0)
         return true;
     if (!redis_run_write(self, batch, timeout, &replies, error))
         return false;
-    for (guint i = 0; i < batch->commands->len; i++) {
-        const struct link_command *command = &g_array_index(batch->commands, struct link_command, i);
-        if (!redis_is_mistake(self, replies[i], command->key) && !link_check(&replies[i], 1, error))
+    for (unsigned i = 0; i < batch->n; i++) {
+        if (!redis_is_mistake(self, replies[i], batch->commands[i].key) && !link_check(&replies[i], 1, error))
             return false;
     }
     return true;
@@ -164,7 +163,6 @@ static bool run_changes(struct redis_backend *self, struct arena *arena, struct 
     for (unsigned i = 0; i < n; i++)
         put_change(self, &batch, &changes[i]);
     bool ok = redis_run_write(self, &batch, timeout, &replies, error) && link_check(replies, n, error);
-    redis_batch_clear(&batch);
     for (unsigned i = 0; ok && i < n; i++) {
         results_out[i] = replies[i]->integer;
         changes[i].done = results_out[i] != 0;
@@ -193,7 +191,6 @@ static bool run_rest(struct redis_backend *self, struct arena *arena, const stru
     if (by != 0)
         put_count(self, &batch, by);
     bool ok = run_members(self, &batch, timeout, error);
-    redis_batch_clear(&batch);
     return ok;
 }
 
@@ -238,7 +235,6 @@ bool redis_lock(struct backend *backend, uint64_t name, uint64_t token, int64_t 
     redis_command(&batch, "SET", key, value, "NX", "PX", LOCK_LIFE, NULL);
     bool ok = redis_run_write(self, &batch, timeout, &replies, error) && link_check(replies, 1, error);
     *got_out = ok && replies[0]->type == REDIS_REPLY_STATUS;
-    redis_batch_clear(&batch);
     arena_free(&arena);
     return ok;
 }
@@ -260,7 +256,6 @@ void redis_unlock(struct backend *backend, uint64_t name, uint64_t token, int64_
     redis_word(&batch, value);
     redis_end(&batch, key);
     redis_run_write(self, &batch, timeout, &replies, NULL);
-    redis_batch_clear(&batch);
     arena_free(&arena);
 }
 
@@ -277,7 +272,6 @@ bool redis_recount(struct backend *backend, uint64_t campaigns, int64_t timeout,
     else
         redis_command(&batch, "HDEL", REDIS_LEXICONS, self->lexicon, NULL);
     bool ok = run_members(self, &batch, timeout, error);
-    redis_batch_clear(&batch);
     arena_free(&arena);
     return ok;
 }

@@ -77,23 +77,29 @@ bool redis_record_number(const struct redis_names *names, uint32_t part, const c
 
 void redis_batch_init(struct redis_batch *batch, struct arena *arena)
 {
-    batch->arena = arena;
-    batch->commands = g_array_new(FALSE, FALSE, sizeof(struct link_command));
-    batch->words = g_ptr_array_new();
-    batch->lengths = g_array_new(FALSE, FALSE, sizeof(size_t));
+    *batch = (struct redis_batch) { .arena = arena };
 }
 
-void redis_batch_clear(struct redis_batch *batch)
+/* Twice the room, in the arena; what was there before stays behind. */
+static void *grow(struct arena *arena, const void *old, unsigned n, unsigned room, size_t size)
 {
-    g_array_unref(batch->commands);
-    g_ptr_array_unref(batch->words);
-    g_array_unref(batch->lengths);
+    void *larger = arena_alloc(arena, room * size);
+    if (n > 0)
+        memcpy(larger, old, n * size);
+    return larger;
 }
 
 void redis_bytes(struct redis_batch *batch, const void *bytes, size_t n)
 {
-    g_ptr_array_add(batch->words, (gpointer)bytes);
-    g_array_append_val(batch->lengths, n);
+    if (batch->n_words == batch->words_room) {
+        batch->words_room = MAX(8, batch->words_room * 2);
+        batch->words =
+            grow(batch->arena, batch->words, batch->n_words, batch->words_room, sizeof *batch->words);
+        batch->lengths =
+            grow(batch->arena, batch->lengths, batch->n_words, batch->words_room, sizeof *batch->lengths);
+    }
+    batch->words[batch->n_words] = bytes;
+    batch->lengths[batch->n_words++] = n;
 }
 
 void redis_word(struct redis_batch *batch, const char *text)
@@ -113,19 +119,19 @@ void redis_number(struct redis_batch *batch, uint64_t number)
 
 void redis_end(struct redis_batch *batch, const char *key)
 {
-    guint n = batch->words->len;
-    struct link_command command = {
+    unsigned n = batch->n_words;
+    if (batch->n == batch->room) {
+        batch->room = MAX(32, batch->room * 2);
+        batch->commands = grow(batch->arena, batch->commands, batch->n, batch->room, sizeof *batch->commands);
+    }
+    batch->commands[batch->n++] = (struct link_command) {
         .argc = (int)n,
-        .argv =
-            memcpy(arena_alloc(batch->arena, n * sizeof(char *)), batch->words->pdata, n * sizeof(char *)),
-        .argvlen =
-            memcpy(arena_alloc(batch->arena, n * sizeof(size_t)), batch->lengths->data, n * sizeof(size_t)),
+        .argv = grow(batch->arena, batch->words, n, n, sizeof *batch->words),
+        .argvlen = grow(batch->arena, batch->lengths, n, n, sizeof *batch->lengths),
         .key = key,
         .key_length = key ? strlen(key) : 0,
     };
-    g_array_append_val(batch->commands, command);
-    g_ptr_array_set_size(batch->words, 0);
-    g_array_set_size(batch->lengths, 0);
+    batch->n_words = 0;
 }
 
 void redis_command(struct redis_batch *batch, ...)
@@ -134,7 +140,7 @@ void redis_command(struct redis_batch *batch, ...)
     const char *key = NULL;
     va_start(words, batch);
     for (const char *word; (word = va_arg(words, const char *));) {
-        if (batch->words->len == 1)
+        if (batch->n_words == 1)
             key = word;
         redis_word(batch, word);
     }

@@ -52,13 +52,14 @@ bool redis_record_number(const struct redis_names *names, uint32_t part, const c
 /* Commands are put together word by word; everything lives in the arena until the request is over. */
 struct redis_batch {
     struct arena *arena;
-    GArray *commands; /* of struct link_command */
-    GPtrArray *words; /* of the command under way */
-    GArray *lengths;
+    struct link_command *commands;
+    unsigned n, room;
+    const char **words; /* of the command under way */
+    size_t *lengths;
+    unsigned n_words, words_room;
 };
 
 void redis_batch_init(struct redis_batch *batch, struct arena *arena);
-void redis_batch_clear(struct redis_batch *batch);
 
 void redis_word(struct redis_batch *batch, const char *text);
 void redis_bytes(struct redis_batch *batch, const void *bytes, size_t n);

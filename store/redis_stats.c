@@ -32,11 +32,10 @@ static bool ask_servers(struct redis_backend *self, struct arena *arena, struct 
     for (unsigned i = 0; i < n; i++) {
         redis_word(&batch, "INFO");
         redis_end(&batch, NULL);
-        g_array_index(batch.commands, struct link_command, i).server = servers[i];
+        batch.commands[i].server = servers[i];
     }
     bool ok = redis_run_read(self, &batch, BACKEND_READ_LAST, timeout, &replies, error) &&
               link_check(replies, n, error);
-    redis_batch_clear(&batch);
     for (unsigned i = 0; ok && i < n; i++) {
         g_autofree char *memory = info_value(replies[i]->str, "used_memory");
         out->memory += g_ascii_strtoull(memory, NULL, 10);
@@ -66,7 +65,6 @@ bool redis_stats(struct backend *backend, struct store_stats *out, int64_t timeo
     ok = ok && redis_run_read(self, &batch, BACKEND_READ_LAST, timeout, &replies, error) &&
          link_check(replies, 1, error);
     out->latency_ms = (double)(g_get_monotonic_time() - before) / 1000;
-    redis_batch_clear(&batch);
     for (size_t i = 0; ok && i + 1 < replies[0]->elements; i += 2)
         if (strcmp(replies[0]->element[i]->str, self->lexicon) != 0)
             out->other_lexicons += g_ascii_strtoull(replies[0]->element[i + 1]->str, NULL, 10);
@@ -87,7 +85,6 @@ bool redis_ping(struct backend *backend, bool write, int64_t timeout, GError **e
     else
         redis_command(&batch, "EXISTS", key, NULL);
     bool ok = redis_run_write(self, &batch, timeout, &replies, error) && link_check(replies, 1, error);
-    redis_batch_clear(&batch);
     arena_free(&arena);
     return ok;
 }

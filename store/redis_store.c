@@ -22,8 +22,8 @@ static void free_replies(void *replies)
 static bool run_on(struct link *link, struct redis_batch *batch, struct link_request request,
                    redisReply ***replies_out, GError **error)
 {
-    request.commands = (const struct link_command *)(void *)batch->commands->data;
-    request.n = batch->commands->len;
+    request.commands = batch->commands;
+    request.n = batch->n;
     redisReply **replies = ARENA_ARRAY(batch->arena, redisReply *, request.n + 1);
     if (!link_run(link, &request, replies, error))
         return false;
@@ -103,7 +103,6 @@ static bool read_sets(struct backend *backend, struct arena *arena, enum backend
     for (unsigned i = 0; i < n; i++)
         redis_command(&batch, "SMEMBERS", redis_set_key(&self->names, arena, buckets[i]), NULL);
     bool ok = redis_run_read(self, &batch, read, timeout, &replies, error);
-    redis_batch_clear(&batch);
     for (unsigned i = 0; ok && i < n; i++) {
         out[i] = (struct backend_set) { 0 };
         if (replies[i]->type == REDIS_REPLY_ARRAY)
@@ -125,7 +124,6 @@ static bool read_records(struct backend *backend, struct arena *arena, enum back
         redis_command(&batch, "HGET", redis_record_key(&self->names, arena, records[i].number),
                       redis_record_field(&self->names, arena, records[i].number), NULL);
     bool ok = redis_run_read(self, &batch, read, timeout, &replies, error);
-    redis_batch_clear(&batch);
     for (unsigned i = 0; ok && i < n; i++) {
         bool there = replies[i]->type == REDIS_REPLY_STRING;
         records[i].bytes = there ? (const uint8_t *)replies[i]->str : NULL;
@@ -178,7 +176,6 @@ static bool scan_parts(struct redis_backend *self, struct arena *arena, uint32_t
             redis_command(&batch, "HSCAN", redis_part_key(&self->names, arena, parts[i]), cursors[i], "COUNT",
                           SCAN_COUNT, NULL);
         bool ok = redis_run_read(self, &batch, BACKEND_READ_LAST, timeout, &replies, error);
-        redis_batch_clear(&batch);
         for (unsigned i = 0; ok && i < n; i++) {
             if (!redis_is_mistake(self, replies[i], redis_part_key(&self->names, arena, parts[i])))
                 ok = link_check(&replies[i], 1, error);
