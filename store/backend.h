@@ -102,6 +102,13 @@ struct backend_ops {
     bool (*commit)(struct backend *backend, struct backend_change *changes, unsigned n, int64_t timeout,
                    GError **error);
 
+    /*
+     * What the calling thread commits between these is durable together, at the end; it sees it at once,
+     * others then. NULL where a commit waits for nothing that could be shared.
+     */
+    bool (*batch_begin)(struct backend *backend, GError **error);
+    bool (*batch_end)(struct backend *backend, GError **error);
+
     /* Where changes are not atomic: the lock of this name, until it is given back or some seconds have passed. */
     bool (*lock)(struct backend *backend, uint64_t name, uint64_t token, int64_t timeout, bool *got_out,
                  GError **error);

@@ -14,8 +14,10 @@
  *      <lexicon id>.records   campaign number ─▶  record
  *
  * A change is one write transaction, so that it is atomic and the decision it was based on is checked in it.
+ * In a batch it is a transaction inside the batch's: many changes, one flush to the disk.
  */
-#define WALK_PAGE 256
+#define WALK_PAGE  256
+#define BATCH_ROOM (32 << 20) /* bytes: more than a hundred reports touch */
 
 struct lmdb_backend {
     struct backend base;
@@ -25,6 +27,9 @@ struct lmdb_backend {
     pthread_mutex_t opening;
     atomic_bool opened; /* the databases are there: of a store that is only read they may come later */
     MDB_dbi records, sets;
+    MDB_txn *batch;       /* of one thread */
+    GThread *batch_owner; /* NULL: there is no batch */
+    int batch_code;       /* why it failed */
 };
 
 static struct lmdb_backend *self_of(struct backend *backend)
@@ -47,11 +52,26 @@ static int open_databases(struct lmdb_backend *self)
     return code;
 }
 
-/* MDB_NOTFOUND when the store is only read and still empty. */
+static bool in_batch(struct lmdb_backend *self)
+{
+    return g_atomic_pointer_get(&self->batch_owner) == g_thread_self();
+}
+
+/* MDB_NOTFOUND when the store is only read and still empty. In a batch its own writes are seen. */
 static int begin_reading(struct lmdb_backend *self, MDB_txn **txn_out)
 {
     int code = open_databases(self);
+    if (code == 0 && in_batch(self)) {
+        *txn_out = self->batch;
+        return self->batch_code;
+    }
     return code ? code : lmdb_env_begin(self->env, false, txn_out);
+}
+
+static void end_reading(struct lmdb_backend *self, MDB_txn *txn)
+{
+    if (!in_batch(self))
+        lmdb_env_abort(self->env, txn);
 }
 
 static int get(MDB_txn *txn, MDB_dbi dbi, size_t key, MDB_val *out)
@@ -86,7 +106,7 @@ static bool read_sets(struct backend *backend, struct arena *arena, enum backend
             out[i].members = copy(arena, &value);
         }
     }
-    lmdb_env_abort(self->env, txn);
+    end_reading(self, txn);
     return code == 0 || code == MDB_NOTFOUND || lmdb_env_fail(self->env, code, error);
 }
 
@@ -109,7 +129,7 @@ static bool read_records(struct backend *backend, struct arena *arena, enum back
             records[i].bytes = copy(arena, &value);
         }
     }
-    lmdb_env_abort(self->env, txn);
+    end_reading(self, txn);
     return code == 0 || code == MDB_NOTFOUND || lmdb_env_fail(self->env, code, error);
 }
 
@@ -153,7 +173,7 @@ static bool walk(struct backend *backend, struct arena *arena, uint64_t *positio
     if (code == 0) {
         *records_out = arena_alloc(arena, WALK_PAGE * sizeof **records_out);
         code = read_page(self, txn, arena, position, *records_out, n_out);
-        lmdb_env_abort(self->env, txn);
+        end_reading(self, txn);
     }
     return code == 0 || lmdb_env_fail(self->env, code, error);
 }
@@ -241,20 +261,56 @@ static int apply(const struct lmdb_backend *self, MDB_txn *txn, struct backend_c
     return code;
 }
 
+static int begin_writing(struct lmdb_backend *self, MDB_txn **txn_out)
+{
+    if (!in_batch(self))
+        return lmdb_env_begin(self->env, true, txn_out);
+    if (self->batch_code)
+        return self->batch_code;
+    return mdb_txn_begin(lmdb_env_handle(self->env), self->batch, 0, txn_out);
+}
+
+static int end_writing(struct lmdb_backend *self, MDB_txn *txn, int code)
+{
+    if (in_batch(self)) {
+        if (code == 0)
+            return mdb_txn_commit(txn);
+        mdb_txn_abort(txn);
+    } else {
+        if (code == 0)
+            return lmdb_env_commit(self->env, txn);
+        lmdb_env_abort(self->env, txn);
+    }
+    return code;
+}
+
 static int apply_all(struct lmdb_backend *self, struct backend_change *changes, unsigned n, GArray *set)
 {
     MDB_txn *txn;
     int code = open_databases(self);
     if (code == 0)
-        code = lmdb_env_begin(self->env, true, &txn);
+        code = begin_writing(self, &txn);
     if (code)
         return code;
     for (unsigned i = 0; i < n && code == 0; i++)
         code = apply(self, txn, &changes[i], set);
-    if (code == 0)
-        return lmdb_env_commit(self->env, txn);
-    lmdb_env_abort(self->env, txn);
-    return code;
+    return end_writing(self, txn, code);
+}
+
+/* The map grows only between transactions: what the batch has so far is committed, and it goes on anew. */
+static int grow(struct lmdb_backend *self, bool to_delete)
+{
+    if (!in_batch(self))
+        return lmdb_env_grow(self->env, to_delete);
+    self->batch_code = lmdb_env_commit(self->env, self->batch);
+    self->batch = NULL;
+    if (self->batch_code)
+        return self->batch_code; /* all of it is lost, and its end will say so */
+    int code = lmdb_env_grow(self->env, to_delete);
+    self->batch_code = lmdb_env_begin(self->env, true, &self->batch);
+    if (self->batch_code)
+        self->batch = NULL;
+    return code ? code : self->batch_code;
 }
 
 static bool only_deletes(const struct backend_change *changes, unsigned n)
@@ -272,9 +328,36 @@ static bool commit(struct backend *backend, struct backend_change *changes, unsi
     GArray *set = g_array_sized_new(FALSE, FALSE, sizeof(uint64_t), 64);
     (void)timeout;
     int code = apply_all(self, changes, n, set);
-    while (code == MDB_MAP_FULL && (code = lmdb_env_grow(self->env, only_deletes(changes, n))) == 0)
+    while (code == MDB_MAP_FULL && (code = grow(self, only_deletes(changes, n))) == 0)
         code = apply_all(self, changes, n, set);
     g_array_unref(set);
+    return code == 0 || lmdb_env_fail(self->env, code, error);
+}
+
+static bool batch_begin(struct backend *backend, GError **error)
+{
+    struct lmdb_backend *self = self_of(backend);
+    int code = open_databases(self);
+    lmdb_env_reserve(self->env, BATCH_ROOM); /* a full map would cost all of the batch */
+    if (code == 0)
+        code = lmdb_env_begin(self->env, true, &self->batch);
+    if (code)
+        return lmdb_env_fail(self->env, code, error);
+    self->batch_code = 0;
+    g_atomic_pointer_set(&self->batch_owner, g_thread_self());
+    return true;
+}
+
+static bool batch_end(struct backend *backend, GError **error)
+{
+    struct lmdb_backend *self = self_of(backend);
+    int code = self->batch_code;
+    g_atomic_pointer_set(&self->batch_owner, NULL);
+    if (self->batch && code == 0)
+        code = lmdb_env_commit(self->env, self->batch);
+    else if (self->batch)
+        lmdb_env_abort(self->env, self->batch);
+    self->batch = NULL;
     return code == 0 || lmdb_env_fail(self->env, code, error);
 }
 
@@ -382,6 +465,8 @@ static const struct backend_ops ops = {
     .sets = read_sets,
     .records = read_records,
     .commit = commit,
+    .batch_begin = batch_begin,
+    .batch_end = batch_end,
     .walk = walk,
     .recount = recount,
     .stats = stats,

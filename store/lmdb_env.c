@@ -327,6 +327,21 @@ int lmdb_env_grow(struct lmdb_env *env, bool to_delete)
     return code;
 }
 
+void lmdb_env_reserve(struct lmdb_env *env, uint64_t room)
+{
+    MDB_envinfo info;
+    MDB_stat stat;
+    pthread_rwlock_wrlock(&env->resize);
+    if (mdb_env_set_mapsize(env->env, 0) == 0 && mdb_env_info(env->env, &info) == 0 &&
+        mdb_env_stat(env->env, &stat) == 0) {
+        uint64_t wanted = (info.me_last_pgno + 1) * stat.ms_psize + room;
+        uint64_t next = page_multiple(MIN(wanted + room, env->limit));
+        if (wanted > info.me_mapsize && next > info.me_mapsize)
+            mdb_env_set_mapsize(env->env, next);
+    }
+    pthread_rwlock_unlock(&env->resize);
+}
+
 int lmdb_env_database(struct lmdb_env *env, const char *name, unsigned flags, MDB_dbi *dbi_out)
 {
     MDB_txn *txn;

@@ -7,6 +7,7 @@
 #include <glib.h>
 #include <lmdb.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct lmdb_env;
 
@@ -32,6 +33,9 @@ void lmdb_env_abort(struct lmdb_env *env, MDB_txn *txn);
  * LMDB needs pages even to delete, who deletes may go a quarter beyond it.
  */
 int lmdb_env_grow(struct lmdb_env *env, bool to_delete);
+
+/* Makes room in the map for so many bytes more, as far as the limit lets it. No transaction may be open. */
+void lmdb_env_reserve(struct lmdb_env *env, uint64_t room);
 
 /* Opens a named database in a transaction of its own. MDB_NOTFOUND when it is not there to be read. */
 int lmdb_env_database(struct lmdb_env *env, const char *name, unsigned flags, MDB_dbi *dbi_out);

@@ -368,3 +368,15 @@ bool store_allow(struct store *store, const struct signature_set *signatures,
     };
     return run(&job, campaign_out, error);
 }
+
+bool store_batch_begin(struct store *store, GError **error)
+{
+    const struct backend_ops *ops = store->backend->ops;
+    return store_may_write(store, error) && (!ops->batch_begin || ops->batch_begin(store->backend, error));
+}
+
+bool store_batch_end(struct store *store, GError **error)
+{
+    const struct backend_ops *ops = store->backend->ops;
+    return !ops->batch_end || ops->batch_end(store->backend, error);
+}

@@ -114,6 +114,14 @@ bool store_report(struct store *store, const struct signature_set *signatures, c
                   const struct store_report *report, enum store_outcome *outcome_out, uint64_t *campaign_out,
                   GError **error);
 
+/*
+ * Loading many: what the calling thread reports and imports between these is made durable at once, at the
+ * end, and counts as stored only if that succeeds. Other writers of an embedded store wait meanwhile: keep
+ * it short (a hundred reports), and wait for nothing else in it.
+ */
+bool store_batch_begin(struct store *store, GError **error);
+bool store_batch_end(struct store *store, GError **error);
+
 /* Near-duplicates of this are never acted on. */
 bool store_allow(struct store *store, const struct signature_set *signatures, const struct store_report *report,
                  uint64_t *campaign_out, GError **error);

@@ -11,6 +11,8 @@
 #include "tools/exchange.h"
 #include "tools/output.h"
 
+#define BATCH 128 /* campaigns that are flushed to the disk together */
+
 struct import {
     struct context *context;
     char *source;
@@ -20,7 +22,9 @@ struct import {
     const char *path;
     FILE *file;
     uint64_t line, bad, counts[STORE_REFUSED + 1];
-    GError *error; /* ends the run */
+    uint64_t batched[STORE_REFUSED + 1], in_batch; /* not durable yet */
+    GString *lines;                                /* of the batch */
+    GError *error;                                 /* ends the run */
 };
 
 static bool is_trusted(const struct import *import)
@@ -55,10 +59,10 @@ static bool bad_line(struct import *import, GError *wrong)
     return !import->strict;
 }
 
-static void print(const struct import *import, uint64_t id, enum store_outcome outcome)
+/* Printed when the batch is stored. */
+static void print(struct import *import, uint64_t id, enum store_outcome outcome)
 {
     static const char *const names[] = { "new", "merged", "duplicate", "candidate", "refused" };
-    char text[CAMPAIGN_ID];
     if (import->context->json) {
         struct json *json = json_new();
         json_open(json, NULL, '{');
@@ -66,9 +70,10 @@ static void print(const struct import *import, uint64_t id, enum store_outcome o
         json_string(json, "result", names[outcome]);
         json_hex(json, "campaign", id);
         json_close(json, '}');
-        json_print(&json);
+        g_string_append_printf(import->lines, "%s\n", json_text(json));
+        json_free(&json);
     } else if (!import->context->quiet) {
-        printf("%s\t%s\n", names[outcome], campaign_id_print(id, text));
+        g_string_append_printf(import->lines, "%s\t%016" G_GINT64_MODIFIER "x\n", names[outcome], id);
     }
 }
 
@@ -102,9 +107,51 @@ static bool import_line(struct import *import, struct arena *arena, const GStrin
     if (!store_import(import->context->store, &campaign, variants, n, import->source, import->active,
                       &outcome, &import->error))
         return false;
-    import->counts[outcome]++;
+    import->batched[outcome]++;
+    import->in_batch++;
     print(import, campaign.id, outcome);
     return true;
+}
+
+/* Makes the batch durable, and says so. */
+static bool end_batch(struct import *import)
+{
+    GError *lost = NULL;
+    bool ok = store_batch_end(import->context->store, &lost);
+    for (unsigned i = 0; i <= STORE_REFUSED; i++) {
+        import->counts[i] += ok ? import->batched[i] : 0;
+        import->batched[i] = 0;
+    }
+    import->in_batch = 0;
+    if (ok)
+        fputs(import->lines->str, stdout);
+    g_string_truncate(import->lines, 0);
+    if (!ok && !import->error)
+        import->error = g_steal_pointer(&lost);
+    g_clear_error(&lost);
+    return ok;
+}
+
+/* Lines into the store, a batch at a time; standard input may make us wait, so there each line is one. */
+static void import_lines(struct import *import, struct arena *arena, GString *line, struct progress *progress)
+{
+    uint64_t size = import->file == stdin ? 1 : BATCH;
+    bool open = false, going = true;
+    while (going && !command_interrupted() && !output_broken() && read_line(import->file, line)) {
+        import->line++;
+        if (!open)
+            going = open = store_batch_begin(import->context->store, &import->error);
+        if (going && line->len > 0)
+            going = import_line(import, arena, line);
+        if (open && import->in_batch >= size) {
+            going = end_batch(import) && going;
+            open = false;
+        }
+        arena_reset(arena);
+        progress_set(progress, import->line);
+    }
+    if (open)
+        end_batch(import);
 }
 
 static void import_all(struct import *import)
@@ -112,20 +159,15 @@ static void import_all(struct import *import)
     struct arena *arena = arena_new();
     GString *line = g_string_sized_new(4096);
     struct progress *progress = progress_new("campaigns", 0, import->context->quiet || output_terminal());
-    bool going = true;
-    while (going && !command_interrupted() && !output_broken() && read_line(import->file, line)) {
-        import->line++;
-        if (line->len > 0)
-            going = import_line(import, arena, line);
-        arena_reset(arena);
-        progress_set(progress, import->line);
-    }
+    import->lines = g_string_new(NULL);
+    import_lines(import, arena, line, progress);
     progress_end(&progress);
     if (!import->error && ferror(import->file))
         g_set_error(&import->error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT, "cannot read %s: %s", import->path,
                     g_strerror(errno));
     if (!import->error && command_interrupted())
         command_interrupted_error(&import->error);
+    g_string_free(import->lines, TRUE);
     g_string_free(line, TRUE);
     arena_free(&arena);
 }

@@ -15,48 +15,119 @@ static const char *const result_names[RESULTS] = {
     [STORE_PENDING] = "candidate", [STORE_REFUSED] = "refused", [RESULT_UNSCANNABLE] = "unscannable",
 };
 
+/* A message that waits for its turn in the store. */
+struct pending {
+    char *path;
+    const char *unscannable;
+    struct signature_set signatures;
+    const void *bytes; /* for the archive, which takes messages one by one */
+    size_t n_bytes;
+    unsigned result;
+    uint64_t campaign;
+};
+
+#define BATCH 128 /* reports that are flushed to the disk together */
+
 struct report {
     struct context *context;
     struct reporting who;
     char *archive;
+    GArray *pending; /* of struct pending */
+    guint batch;
     uint64_t counts[RESULTS];
     GError *error; /* ends the run */
 };
 
-static void print(const struct report *report, const struct each_mail *mail, unsigned result,
-                  uint64_t campaign, const char *reason)
+static const char *reason_of(const struct pending *pending)
 {
+    if (pending->result == RESULT_UNSCANNABLE)
+        return pending->unscannable;
+    return pending->result == STORE_REFUSED ? "it resembles something allowed" : NULL;
+}
+
+static void print(const struct report *report, const struct pending *pending)
+{
+    const char *reason = reason_of(pending), *name = result_names[pending->result];
     if (report->context->json) {
         struct json *json = json_new();
         json_open(json, NULL, '{');
-        json_string(json, "path", mail->path);
-        json_string(json, "result", result_names[result]);
-        json_hex(json, "campaign", campaign);
+        json_string(json, "path", pending->path);
+        json_string(json, "result", name);
+        json_hex(json, "campaign", pending->campaign);
         json_string(json, "reason", reason);
         json_close(json, '}');
         json_print(&json);
         return;
     }
     char id[CAMPAIGN_ID] = "-";
-    g_autofree char *path = output_safe(mail->path);
-    if (campaign)
-        campaign_id_print(campaign, id);
-    printf("%s\t%s\t%s", result_names[result], id, path);
+    g_autofree char *path = output_safe(pending->path);
+    if (pending->campaign)
+        campaign_id_print(pending->campaign, id);
+    printf("%s\t%s\t%s", name, id, path);
     if (reason)
         printf(" (%s)", reason);
     putchar('\n');
 }
 
-/* What a campaign has learnt anew is a prototype; what was only counted is not. */
-static bool archive(struct report *report, const struct each_mail *mail, enum store_outcome outcome,
-                    uint64_t campaign)
+static bool store_one(struct report *report, struct pending *pending)
 {
-    bool learnt = outcome == STORE_NEW || outcome == STORE_MERGED || outcome == STORE_PENDING;
-    if (!report->archive || !learnt)
+    if (pending->unscannable) {
+        pending->result = RESULT_UNSCANNABLE;
         return true;
+    }
     struct store_report details = reporting_report(&report->who);
-    return archive_keep(report->archive, report->context->lexicon, campaign, mail->bytes, mail->n_bytes,
-                        &details, &report->error);
+    enum store_outcome outcome;
+    if (!store_report(report->context->store, &pending->signatures, &report->context->rule, &details,
+                      &outcome, &pending->campaign, &report->error))
+        return false;
+    pending->result = outcome;
+    if (outcome == STORE_REFUSED)
+        pending->campaign = 0;
+    return true;
+}
+
+static struct pending *pending_at(const struct report *report, guint i)
+{
+    return &g_array_index(report->pending, struct pending, i);
+}
+
+/* What a campaign has learnt anew is a prototype; what was only counted is not. */
+static void archive(struct report *report, const struct pending *pending)
+{
+    bool learnt =
+        pending->result == STORE_NEW || pending->result == STORE_MERGED || pending->result == STORE_PENDING;
+    struct store_report details = reporting_report(&report->who);
+    if (report->archive && learnt && !report->error)
+        archive_keep(report->archive, report->context->lexicon, pending->campaign, pending->bytes,
+                     pending->n_bytes, &details, &report->error);
+}
+
+/* Stores what waits, then says so: a line that was printed is true, whatever happens next. */
+static void flush(struct report *report)
+{
+    struct store *store = report->context->store;
+    GError *lost = NULL;
+    guint stored = 0;
+    if (report->pending->len > 0 && !report->error && store_batch_begin(store, &report->error)) {
+        while (stored < report->pending->len && store_one(report, pending_at(report, stored)))
+            stored++;
+        if (!store_batch_end(store, &lost)) {
+            stored = 0;
+            if (report->error)
+                g_clear_error(&lost);
+            else
+                report->error = lost;
+        }
+    }
+    for (guint i = 0; i < report->pending->len; i++) {
+        if (i < stored) {
+            report->counts[pending_at(report, i)->result]++;
+            print(report, pending_at(report, i));
+            archive(report, pending_at(report, i));
+        }
+        g_free(pending_at(report, i)->path);
+    }
+    g_array_set_size(report->pending, 0);
 }
 
 static bool report_done(struct each_mail *mail, void *user)
@@ -64,21 +135,15 @@ static bool report_done(struct each_mail *mail, void *user)
     struct report *report = user;
     if (report->error)
         return false;
-    if (mail->unscannable) {
-        report->counts[RESULT_UNSCANNABLE]++;
-        print(report, mail, RESULT_UNSCANNABLE, 0, mail->unscannable);
-        return true;
-    }
-    struct store_report details = reporting_report(&report->who);
-    enum store_outcome outcome;
-    uint64_t campaign = 0;
-    if (!store_report(report->context->store, &mail->signatures, &report->context->rule, &details, &outcome,
-                      &campaign, &report->error))
-        return false;
-    report->counts[outcome]++;
-    print(report, mail, outcome, outcome == STORE_REFUSED ? 0 : campaign,
-          outcome == STORE_REFUSED ? "it resembles something allowed" : NULL);
-    return archive(report, mail, outcome, campaign);
+    struct pending pending = { .path = g_strdup(mail->path),
+                               .unscannable = mail->unscannable,
+                               .signatures = mail->signatures,
+                               .bytes = mail->bytes,
+                               .n_bytes = mail->n_bytes };
+    g_array_append_val(report->pending, pending);
+    if (report->pending->len >= report->batch)
+        flush(report);
+    return !report->error;
 }
 
 static void print_totals(const struct report *report)
@@ -93,8 +158,17 @@ static void print_totals(const struct report *report)
     fputc('\n', stderr);
 }
 
+/* Standard input may make us wait with the next message: nothing waits for it. */
+static guint batch_size(const struct report *report)
+{
+    bool waits = g_strv_contains((const char *const *)report->context->arguments, "-");
+    return waits || report->archive ? 1 : BATCH;
+}
+
 static int report_mail(struct report *report)
 {
+    report->batch = batch_size(report);
+    report->pending = g_array_new(FALSE, FALSE, sizeof(struct pending));
     struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan) {
         .context = report->context,
         .paths = report->context->arguments,
@@ -103,6 +177,8 @@ static int report_mail(struct report *report)
         .done = report_done,
         .user = report,
     });
+    flush(report);
+    g_array_free(report->pending, TRUE);
     int code = each_mail_exit(&totals);
     if (report->error)
         code = command_fail(g_steal_pointer(&report->error));

@@ -153,6 +153,11 @@ interrupted() { # (a shell starts background jobs deaf to SIGINT) what was print
         [ "$(cut -f 2 stopped.out | grep -v '^-' | sort -u | wc -l)" -eq "$(count)" ] ||
         { echo "exit $code, $(lines stopped.out) lines, $(count) campaigns"; cat stopped.err; return 1; }
 }
+full_embedded() { # what was printed is stored, and nothing else, though reports are flushed together
+    configure "lmdb:$work/small?max=1M"
+    fails 'limit of 1.0 MB' refrain report --quiet big.mbox &&
+        [ "$(lines fails.out)" -gt 100 ] && [ "$(cut -f 2 fails.out | sort -u | wc -l)" -eq "$(count)" ]
+}
 order_of_input() { # whatever the number of threads
     refrain sign --jobs 1 big.mbox >one.out && refrain sign --jobs 4 big.mbox >four.out && cmp one.out four.out &&
         [ "$(sed 's/.*#//' four.out | sort -cn 2>&1)" = "" ]
@@ -160,5 +165,6 @@ order_of_input() { # whatever the number of threads
 ok "output that cannot be written is an error" full_disk
 ok "a reader that goes away is none to talk about" closed_pipe
 ok "SIGINT ends a report with what was printed stored, and nothing else" interrupted
+ok "a full embedded store keeps what was printed, and nothing else" full_embedded
 ok "output is in the order of the input on any number of threads" order_of_input
 plan
