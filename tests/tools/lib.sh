@@ -32,9 +32,9 @@ await() { # await command...: until it succeeds, at most 20 seconds
     return 1
 }
 
-make_lexicon() { # make_lexicon FILE SEED-LETTER: the same bytes every time
+make_lexicon() { # make_lexicon FILE SEED-LETTER: the same bytes every time, whatever frequencies are shipped
     head -c 32 /dev/zero | tr '\0' "$2" >seed
-    "$BUILDDIR/refrain-lexicon" make "$SRCDIR/lexicon/english.df.xz" --seed-file seed -o "$1" >make.out 2>&1 ||
+    "$BUILDDIR/refrain-lexicon" make "$SRCDIR/tests/tools/words.df" --seed-file seed -o "$1" >make.out 2>&1 ||
         { cat make.out >&2; exit 99; }
 }
 
