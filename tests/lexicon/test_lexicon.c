@@ -6,6 +6,7 @@
 
 #include <glib/gstdio.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -265,7 +266,10 @@ static void only_owner_and_group_may_read_the_file(void **state)
 
 static void refused(struct place *p, const char *bytes, gsize n, const char *what, gsize at)
 {
-    assert_true(g_file_set_contents(p->path, bytes, (gssize)n, NULL));
+    FILE *file = fopen(p->path, "wb"); /* thousands of them: not each has to reach the disk */
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, n, file), n);
+    assert_int_equal(fclose(file), 0);
     GError *error = NULL;
     struct lexicon *l = lexicon_open(p->path, &error);
     if (l)
