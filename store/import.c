@@ -107,7 +107,8 @@ static bool set_state(const struct import *import, struct store_campaign *ours, 
 static bool add_facts(const struct import *import, struct store_campaign *ours)
 {
     const struct store_campaign before = *ours, *theirs = import->theirs;
-    int64_t now = store_now(), first = MIN(theirs->first, now), last = MIN(theirs->last, now);
+    int64_t now = store_now(), last = theirs->last > 0 ? MIN(theirs->last, now) : now;
+    int64_t first = theirs->first > 0 ? MIN(theirs->first, last) : last;
     ours->first = ours->first ? MIN(ours->first, first) : first;
     ours->last = MAX(ours->last, last);
     ours->hits = MAX(ours->hits, theirs->hits);

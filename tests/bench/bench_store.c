@@ -279,8 +279,12 @@ static void bench_redis(const char *folder, struct lexicon *lexicon)
     struct bench bench = { .store = store_open(&options, lexicon, &error), .lexicon = lexicon };
     if (!bench.store)
         g_error("%s", error->message);
-    while (!store_ping(bench.store, NULL))
+    for (gint64 end = g_get_monotonic_time() + 10 * G_USEC_PER_SEC; !store_ping(bench.store, &error);) {
+        if (g_get_monotonic_time() > end)
+            g_error("%s", error->message);
+        g_clear_error(&error);
         g_usleep(20000);
+    }
     printf("Redis, UNIX socket, %u sets, %u threads\n", 1u << bucket_bits, THREADS);
     climb(&bench, memory(bench.store), THREADS);
     struct result result;

@@ -712,6 +712,18 @@ static void an_import_joins_what_it_resembles(void **state)
     assert_int_equal(show(w, stranger).variants, 1);
 }
 
+static void an_import_without_times_is_of_today(void **state)
+{
+    struct world *w = *state;
+    struct signature_set variant = fixture_set(body(w, 1));
+    struct store_campaign theirs = { .state = STORE_ACTIVE };
+    assert_int_equal(import(w, &theirs, &variant, 1, "partner", true), STORE_NEW);
+    struct store_match match = look_up(w, body(w, 1));
+    assert_int_equal(match.level, SIGNATURE_REJECT);
+    assert_true(show(w, match.campaign).first >= store_now() - 60);
+    assert_int_equal(show(w, match.campaign).reports, 1);
+}
+
 /* --- Manku's tables ------------------------------------------------------------------------------ */
 
 /* No lexicon hash is the same; so many bits differ in the part of the sketch that the tables look at. */
@@ -992,6 +1004,7 @@ int contract_run(const struct contract_backend *under_test)
         TEST(importing_is_idempotent),
         TEST(an_untrusted_import_waits_for_a_report),
         TEST(an_import_joins_what_it_resembles),
+        TEST(an_import_without_times_is_of_today),
         TEST(tables_propose_what_no_lexicon_does),
         TEST(nothing_is_left_in_the_tables),
         TEST(what_a_crash_left_behind_heals),
