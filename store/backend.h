@@ -76,7 +76,9 @@ struct backend_change {
     unsigned n_add, n_remove;
     const struct backend_guard *guards;
     unsigned n_guards;
-    bool done; /* out: false when somebody else was faster */
+    bool read_back; /* read the record again after it was written */
+    bool done;      /* out: false when somebody else was faster */
+    bool kept;      /* out: it was there when it was read again */
 };
 
 /* Who is about to write must see the last write; a look-up may ask a replica. */

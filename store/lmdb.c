@@ -313,6 +313,24 @@ static int grow(struct lmdb_backend *self, bool to_delete)
     return code ? code : self->batch_code;
 }
 
+static int read_back(struct lmdb_backend *self, struct backend_change *changes, unsigned n)
+{
+    MDB_txn *txn;
+    MDB_val value;
+    int code = begin_reading(self, &txn);
+    if (code)
+        return code;
+    for (unsigned i = 0; i < n && code == 0; i++) {
+        if (!changes[i].read_back)
+            continue;
+        code = get(txn, self->records, changes[i].number, &value);
+        changes[i].kept = code == 0 && value.mv_size > 0 && *(uint8_t *)value.mv_data == CAMPAIGN_FORMAT;
+        code = code == MDB_NOTFOUND ? 0 : code;
+    }
+    lmdb_env_abort(self->env, txn);
+    return code;
+}
+
 static bool only_deletes(const struct backend_change *changes, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
@@ -330,6 +348,8 @@ static bool commit(struct backend *backend, struct backend_change *changes, unsi
     int code = apply_all(self, changes, n, set);
     while (code == MDB_MAP_FULL && (code = grow(self, only_deletes(changes, n))) == 0)
         code = apply_all(self, changes, n, set);
+    if (code == 0)
+        code = read_back(self, changes, n);
     g_array_unref(set);
     return code == 0 || lmdb_env_fail(self->env, code, error);
 }

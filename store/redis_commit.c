@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "store/campaign.h"
+
 /*
  * KEYS: the hash of the record; on one server also rf:lexicons, the sets to check, to take from, to add to.
  * ARGV: field; revision (4 bytes; '' there is none, '*' any, '-' leave the record alone); record ('' delete);
@@ -153,6 +155,16 @@ static bool run_members(struct redis_backend *self, struct redis_batch *batch, i
     return true;
 }
 
+/* Behind the changes in the same pipeline: are the records there? */
+static void put_read_back(struct redis_backend *self, struct redis_batch *batch,
+                          const struct backend_change *changes, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (changes[i].read_back)
+            redis_command(batch, "HGET", redis_record_key(&self->names, batch->arena, changes[i].number),
+                          redis_record_field(&self->names, batch->arena, changes[i].number), NULL);
+}
+
 /* Runs the scripts of all changes, *results_out: what they returned. */
 static bool run_changes(struct redis_backend *self, struct arena *arena, struct backend_change *changes,
                         unsigned n, int64_t timeout, long long *results_out, GError **error)
@@ -162,10 +174,15 @@ static bool run_changes(struct redis_backend *self, struct arena *arena, struct 
     redis_batch_init(&batch, arena);
     for (unsigned i = 0; i < n; i++)
         put_change(self, &batch, &changes[i]);
-    bool ok = redis_run_write(self, &batch, timeout, &replies, error) && link_check(replies, n, error);
-    for (unsigned i = 0; ok && i < n; i++) {
+    put_read_back(self, &batch, changes, n);
+    bool ok = redis_run_write(self, &batch, timeout, &replies, error) && link_check(replies, batch.n, error);
+    for (unsigned i = 0, next = n; ok && i < n; i++) {
         results_out[i] = replies[i]->integer;
         changes[i].done = results_out[i] != 0;
+        if (changes[i].read_back) {
+            const redisReply *reply = replies[next++];
+            changes[i].kept = reply->type == REDIS_REPLY_STRING && reply->str[0] == CAMPAIGN_FORMAT;
+        }
     }
     return ok;
 }

@@ -168,20 +168,13 @@ struct job {
     uint32_t number;
 };
 
-static bool read_back(struct job *job, GError **error)
+static bool was_kept(const struct job *job, const struct backend_change *change, GError **error)
 {
-    struct store *store = job->store;
-    struct backend_record record = { .number = job->number };
-    struct campaign *campaign = ARENA_NEW(job->arena, struct campaign);
-    if (!store->backend->ops->records(store->backend, job->arena, BACKEND_READ_LAST, &record, 1,
-                                      store->patience, error))
-        return false;
-    if (record.bytes && campaign_decode(record.bytes, record.size, store->lexicon_id, campaign))
-        return true;
-    g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE,
-                "%s did not keep what was written: look at the server's memory limit and eviction policy",
-                store->name);
-    return false;
+    if (!change->kept)
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE,
+                    "%s did not keep what was written: look at the server's memory limit and eviction policy",
+                    job->store->name);
+    return change->kept;
 }
 
 static void count_report(struct job *job, struct campaign *campaign, int64_t now)
@@ -291,6 +284,7 @@ static bool attempt(struct job *job, bool *done_out, GError **error)
     }
     struct backend_change change = {
         .number = job->number,
+        .read_back = true,
         .revision = placement.best >= 0 ? campaign->revision : 0,
         .guards = placement.best >= 0 ? NULL : guard_sets(job->arena, &search),
         .n_guards = placement.best >= 0 ? 0 : search.n_keys,
@@ -304,7 +298,7 @@ static bool attempt(struct job *job, bool *done_out, GError **error)
         !store->backend->ops->commit(store->backend, &change, 1, store->patience, error))
         return false;
     *done_out = change.done;
-    return !change.done || read_back(job, error);
+    return !change.done || was_kept(job, &change, error);
 }
 
 static bool is_storable(const struct store *store, const struct signature_set *signatures, GError **error)
