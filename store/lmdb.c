@@ -327,7 +327,7 @@ static int read_back(struct lmdb_backend *self, struct backend_change *changes, 
         changes[i].kept = code == 0 && value.mv_size > 0 && *(uint8_t *)value.mv_data == CAMPAIGN_FORMAT;
         code = code == MDB_NOTFOUND ? 0 : code;
     }
-    lmdb_env_abort(self->env, txn);
+    end_reading(self, txn);
     return code;
 }
 
