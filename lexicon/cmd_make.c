@@ -10,7 +10,7 @@
 #include "lexicon/report.h"
 
 /* Members of one set of the store: fewer cost memory, more cost reply size. */
-#define SET_MEMBERS 16
+#define SET_MEMBERS 10
 
 struct options {
     char *out, *scheme, *nidf, *seed_file;

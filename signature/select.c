@@ -90,12 +90,19 @@ static uint64_t rank_of(const struct selection *s, uint32_t i, uint64_t key)
     return hash_mix(s->hash[i] ^ key) >> 1 | common << 63;
 }
 
+/* 48 bits are plenty, and three quarters of the room in the store. 0 means: none. */
+static uint64_t shorten(uint64_t hash)
+{
+    hash &= ~UINT64_C(0xffff);
+    return hash ? hash : UINT64_C(0x10000);
+}
+
 static uint64_t hash_ranks(const uint64_t *ranks, unsigned n, uint64_t key)
 {
     uint64_t hash = key;
     for (unsigned i = 0; i < n; i++)
         hash = hash_mix(hash ^ ranks[i]);
-    return hash ? hash : 1; /* 0 means: none */
+    return shorten(hash);
 }
 
 /* r = 2 is the default and the mail's path: two minima without a branch. */
@@ -206,8 +213,7 @@ static uint64_t hash_set(const struct selection *s, const uint32_t *places, uint
     uint64_t sum = copy;
     for (uint32_t i = 0; i < n; i++)
         sum += hash_mix(s->hash[places[i]]);
-    uint64_t hash = hash_mix(sum);
-    return hash ? hash : 1;
+    return shorten(hash_mix(sum));
 }
 
 static unsigned dropout_hashes(const struct lexicon *lexicon, const struct selection *s, uint64_t *lex_out)

@@ -10,8 +10,9 @@
 #define RECORD_MAX                                                                                           \
     (FIXED + 1024u + (STORE_REPORTERS + 2u) * (STORE_NAME_MAX + 10u) +                                       \
      STORE_VARIANTS * (1u + MESSAGE_VIEWS * VIEW_MAX))
-#define DAY       86400
-#define IN_TABLES 0x80u /* beside the state */
+#define DAY          86400
+#define IN_TABLES    0x80u /* beside the state */
+#define SHORT_HASHES 0x80u /* beside the number of hashes */
 
 /* --- ids ---------------------------------------------------------------------------------------- */
 
@@ -89,15 +90,26 @@ static uint8_t *put_days(uint8_t *at, const uint32_t *days, unsigned n, unsigned
     return at;
 }
 
+/* Are the hashes of 48 bits, as those of lexicons are? */
+static bool is_short(const struct signature *signature)
+{
+    uint64_t all = 0;
+    for (unsigned i = 0; i < signature->n_lex; i++)
+        all |= signature->lex[i];
+    return (all & 0xffff) == 0;
+}
+
 static uint8_t *put_signature(uint8_t *at, const struct signature *signature)
 {
+    bool shorter = is_short(signature);
     at = put8(at, signature->view);
-    at = put8(at, signature->n_lex);
+    at = put8(at, signature->n_lex | (shorter ? SHORT_HASHES : 0));
     at = put16(at, signature->terms);
-    for (unsigned i = 0; i < SIGNATURE_WORDS; i++)
+    for (unsigned i = 0; i < SIGNATURE_WORDS && signature->view != MESSAGE_PART; i++)
         at = put64(at, signature->sketch[i]);
     for (unsigned i = 0; i < signature->n_lex; i++)
-        at = put64(at, signature->lex[i]);
+        at = shorter ? put32(put16(at, signature->lex[i] >> 16 & 0xffff), (uint32_t)(signature->lex[i] >> 32))
+                     : put64(at, signature->lex[i]);
     return at;
 }
 
@@ -185,6 +197,13 @@ static void get64s(struct cursor *c, uint64_t *out, size_t n)
         out[i] = b ? load32(b + i * 8) | (uint64_t)load32(b + i * 8 + 4) << 32 : 0;
 }
 
+static void get48s(struct cursor *c, uint64_t *out, size_t n)
+{
+    const uint8_t *b = take(c, n * 6);
+    for (size_t i = 0; i < n; i++, b = b ? b + 6 : NULL)
+        out[i] = b ? (uint64_t)(b[0] | (unsigned)b[1] << 8) << 16 | (uint64_t)load32(b + 2) << 32 : 0;
+}
+
 static uint64_t get_varint(struct cursor *c)
 {
     uint64_t value = 0;
@@ -223,7 +242,7 @@ static void get_days(struct cursor *c, uint32_t *days, unsigned n, unsigned byte
 
 static bool get_signature(struct cursor *c, uint64_t lexicon, struct signature *out)
 {
-    unsigned view = get8(c), n_lex = get8(c);
+    unsigned view = get8(c), count = get8(c), n_lex = count & ~SHORT_HASHES;
     if (view >= MESSAGE_VIEWS || n_lex > SIGNATURE_MAX_LEX) {
         c->at = NULL;
         return false;
@@ -232,8 +251,11 @@ static bool get_signature(struct cursor *c, uint64_t lexicon, struct signature *
     out->view = view;
     out->n_lex = (uint16_t)n_lex;
     out->terms = (uint16_t)get16(c);
-    get64s(c, out->sketch, SIGNATURE_WORDS);
-    get64s(c, out->lex, n_lex);
+    if (view == MESSAGE_PART)
+        memset(out->sketch, 0, sizeof out->sketch);
+    else
+        get64s(c, out->sketch, SIGNATURE_WORDS);
+    (count & SHORT_HASHES ? get48s : get64s)(c, out->lex, n_lex);
     memset(out->lex + n_lex, 0, (SIGNATURE_MAX_LEX - n_lex) * sizeof out->lex[0]);
     return c->at != NULL;
 }

@@ -23,7 +23,7 @@
 #define K           20
 #define COMMON_POOL 20000
 
-static gint campaigns = 100000, bucket_bits = 17, seconds = 3;
+static gint campaigns = 100000, bucket_bits = 18, seconds = 3;
 
 struct bench {
     struct store *store;
@@ -50,7 +50,7 @@ static struct signature_set message(const struct lexicon *lexicon, uint64_t seed
     struct signature s = fixture_signature(lexicon, MESSAGE_BODY, seed);
     for (unsigned i = 0; i < K; i++)
         if (hash_mix(seed * K + i) % 20 == 0)
-            s.lex[i] = hash_mix(hash_mix(seed * K + i + 77) % COMMON_POOL + 1);
+            s.lex[i] = hash_mix(hash_mix(seed * K + i + 77) % COMMON_POOL + 1) & ~UINT64_C(0xffff);
     return fixture_set(s);
 }
 

@@ -52,8 +52,8 @@ struct signature fixture_signature(const struct lexicon *lexicon, enum message_v
     uint64_t x = hash_mix(seed + 1);
     signature.n_lex = view == MESSAGE_PART ? 1 : 20;
     for (unsigned i = 0; i < signature.n_lex; i++)
-        signature.lex[i] = x = hash_mix(x + 1);
-    for (unsigned i = 0; i < SIGNATURE_WORDS; i++)
+        signature.lex[i] = (x = hash_mix(x + 1)) & (view == MESSAGE_PART ? UINT64_MAX : ~UINT64_C(0xffff));
+    for (unsigned i = 0; i < SIGNATURE_WORDS && view != MESSAGE_PART; i++)
         signature.sketch[i] = x = hash_mix(x + 1);
     return signature;
 }
@@ -72,7 +72,7 @@ struct signature fixture_changed(const struct signature *signature, unsigned bit
         }
     }
     for (unsigned i = 0; i < hashes && i < changed.n_lex; i++)
-        changed.lex[i] = x = hash_mix(x + 1);
+        changed.lex[i] = (x = hash_mix(x + 1)) & ~UINT64_C(0xffff);
     return changed;
 }
 
