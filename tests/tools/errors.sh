@@ -26,7 +26,8 @@ unreadable_path() {
     cp spam.eml secret.eml && chmod 000 secret.eml
     chmod 755 "$work" && chmod a+r refrain.lex refrain.conf && chmod -R a+rwX lmdb
     if [ "$(id -u)" -eq 0 ]; then
-        fails 'secret.eml: Permission denied' setpriv --reuid 65534 --clear-groups "$BUILDDIR/tools/refrain" -c refrain.conf sign secret.eml
+        cp "$BUILDDIR/tools/refrain" program && chmod 755 program
+        fails 'secret.eml: Permission denied' setpriv --reuid 65534 --clear-groups "$work/program" -c refrain.conf sign secret.eml
     else
         fails 'secret.eml: Permission denied' refrain sign secret.eml
     fi
