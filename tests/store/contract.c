@@ -235,6 +235,22 @@ static void a_payload_below_a_footer_line_is_found(void **state)
     assert_int_equal(match.view, MESSAGE_FULL);
 }
 
+static void reports_of_a_batch_see_each_other_and_stay(void **state)
+{
+    struct world *w = *state;
+    GError *error = NULL;
+    uint64_t ids[50], again;
+    must(store_batch_begin(w->store, &error), error);
+    for (unsigned i = 0; i < 50; i++)
+        assert_int_equal(report(w, body(w, i), &ids[i]), STORE_NEW);
+    assert_int_equal(report(w, body(w, 7), &again), STORE_DUPLICATE);
+    assert_true(again == ids[7]);
+    must(store_batch_end(w->store, &error), error);
+    for (unsigned i = 0; i < 50; i++)
+        assert_true(look_up(w, body(w, i)).campaign == ids[i]);
+    assert_int_equal(show(w, ids[7]).reports, 2);
+}
+
 static void views_never_meet(void **state)
 {
     struct world *w = *state;
@@ -981,6 +997,7 @@ int contract_run(const struct contract_backend *under_test)
         TEST(a_stranger_is_no_match_in_one_round_trip),
         TEST(without_a_common_lexicon_hash_nothing_is_proposed),
         TEST(the_best_of_several_campaigns_wins),
+        TEST(reports_of_a_batch_see_each_other_and_stay),
         TEST(views_never_meet),
         TEST(a_payload_below_a_footer_line_is_found),
         TEST(all_views_of_a_message_are_looked_up),
