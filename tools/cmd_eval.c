@@ -145,6 +145,21 @@ static void json_comparison(struct json *json, const struct findings *found)
     json_close(json, ']');
 }
 
+static void json_ham_hits(struct json *json, const struct eval_result *result)
+{
+    json_open(json, "ham_hits", '[');
+    for (guint i = 0; i < result->ham_hits->len; i++) {
+        const struct eval_hit *hit = &g_array_index(result->ham_hits, struct eval_hit, i);
+        json_open(json, NULL, '{');
+        json_string(json, "ham", hit->mail->path);
+        json_string(json, "spam", hit->answer.prototype->path);
+        json_string(json, "view", message_view_name(hit->answer.view));
+        json_real(json, "similarity", hit->answer.likeness.similarity, 2);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 static void print_json(const struct findings *found, const struct options *options,
                        const struct context *context)
 {
@@ -178,6 +193,8 @@ static void print_json(const struct findings *found, const struct options *optio
     }
     json_close(json, ']');
     json_comparison(json, found);
+    if (options->show_ham_hits)
+        json_ham_hits(json, &found->all);
     json_close(json, '}');
     json_print(&json);
 }
