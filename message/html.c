@@ -396,14 +396,44 @@ static struct page *page_new(struct text *text, const struct html_links *links, 
     return page;
 }
 
+/*
+ * Lists put their footer behind the page, as plain text, and many pages do not say where they end: where the
+ * footer in the text behind the last tag starts. n when there is none.
+ */
+static size_t find_list_footer(const char *html, size_t n)
+{
+    const char *last = memrchr(html, '>', n);
+    size_t from = last ? (size_t)(last + 1 - html) : 0;
+    return from + text_find_footer(html + from, n - from, 0);
+}
+
+/* Its lines are lines, so that it is found again in the text of the page. */
+static const char *keep_lines(struct arena *arena, const char *html, size_t from, size_t *n)
+{
+    struct text out;
+    text_init(&out, arena, SIZE_MAX);
+    text_append(&out, html, from);
+    for (size_t at = from, next; at < *n; at = next) {
+        const char *lf = memchr(html + at, '\n', *n - at);
+        next = lf ? (size_t)(lf + 1 - html) : *n;
+        text_append(&out, "<br>", 4);
+        text_append(&out, html + at, next - at);
+    }
+    *n = out.n;
+    return out.v;
+}
+
 void html_append(struct text *text, const char *html, size_t n, const struct html_links *links)
 {
+    size_t footer = find_list_footer(html, n);
+    if (footer < n)
+        html = keep_lines(text->arena, html, footer, &n);
     parse(page_new(text, links, false), html, n);
 }
 
 void html_append_source(struct text *text, const char *html, size_t n)
 {
-    parse(page_new(text, NULL, true), html, n);
+    parse(page_new(text, NULL, true), html, find_list_footer(html, n));
 }
 
 bool html_looks_like(const char *text, size_t n)

@@ -4,7 +4,8 @@
  *
  * Comments, script, style, the title and hidden text are not seen. Block elements end lines, cells end
  * words, inline elements do not: v<b></b>iagra is one word. <hr> is a line of four dashes, so that the
- * footer rule is the same as in plain text. Pictures are their `alt`.
+ * footer rule is the same as in plain text; a footer that a list put behind the last tag keeps its lines for
+ * the same reason. Pictures are their `alt`.
  *
  * Links are where a reader, or the program for him, goes: href of a, area and base, action of form, src of
  * img and iframe (a mail that is one picture has no other content).
@@ -27,7 +28,7 @@ void html_append(struct text *text, const char *html, size_t n, const struct htm
 
 /*
  * Appends all text, hidden or not, with each tag as a space and the values of the attributes that hold
- * content (links, alt, title, value): the material of the short view.
+ * content (links, alt, title, value), without the footer of a list: the material of the short view.
  */
 void html_append_source(struct text *text, const char *html, size_t n);
 

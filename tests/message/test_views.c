@@ -149,6 +149,25 @@ static void test_html_has_footers_too(void **state)
     }
 }
 
+static void test_a_list_footer_behind_the_page_is_a_footer(void **state)
+{
+    (void)state;
+    static const char *const ends[] = { "</body></html>\n\n", "\n", "<br>\n", "</HTML> \n" };
+    for (size_t i = 0; i < G_N_ELEMENTS(ends); i++) {
+        g_autofree char *mail = g_strdup_printf(HEAD "Content-Type: text/html\n\n<html><p>" TEXT
+                                                     "%s-- \nboilerplate list &amp; more\nmaintainer\n",
+                                                ends[i]);
+        g_autofree char *body = view_of(mail, MESSAGE_BODY), *full = view_of(mail, MESSAGE_FULL);
+        assert_true(has_term(body, "apple") && !has_term(body, "boilerplate") &&
+                    !has_term(body, "maintainer") && has_term(full, "boilerplate"));
+    }
+    /* hidden text stays hidden */
+    g_autofree char *hidden = view_of(HEAD "Content-Type: text/html\n\n<html><p>" TEXT
+                                           "</p><div style='display:none'>\n----\nunseen\nlines\n",
+                                      MESSAGE_FULL);
+    assert_false(has_term(hidden, "unseen"));
+}
+
 static void test_urls_in_text_are_their_hosts(void **state)
 {
     (void)state;
@@ -285,6 +304,7 @@ int main(void)
         cmocka_unit_test(test_a_banner_at_the_top_is_no_footer),
         cmocka_unit_test(test_a_mail_that_is_little_more_than_a_footer_has_no_body),
         cmocka_unit_test(test_html_has_footers_too),
+        cmocka_unit_test(test_a_list_footer_behind_the_page_is_a_footer),
         cmocka_unit_test(test_urls_in_text_are_their_hosts),
         cmocka_unit_test(test_only_short_mail_has_a_short_view),
         cmocka_unit_test(test_the_short_view_of_html_has_its_links_and_no_tags),
