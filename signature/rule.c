@@ -149,7 +149,8 @@ static void consider(struct closest *closest, const struct signature *message,
     if (!message || !prototype)
         return;
     struct signature a = *message, b = *prototype;
-    a.view = b.view = view;
+    /* Boilerplate is what two footers share: a prototype without one is compared like a body. */
+    a.view = b.view = view == MESSAGE_FULL ? prototype->view : view;
     struct signature_likeness likeness = signature_compare(&a, &b, rule);
     if (closest->pair.message && !signature_closer(&likeness, &closest->likeness))
         return;

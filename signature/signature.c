@@ -43,6 +43,20 @@ bool signature_make(const struct lexicon *lexicon, enum message_view view, struc
                                 : sign_terms(lexicon, view, terms, SIGNATURE_MIN_TERMS, &foreign, out);
 }
 
+/*
+ * More words unknown than known: either gibberish among some words, or some words in a text of a language
+ * that the lexicon does not know. The body is signed as if it were the first; all of its terms, as the full
+ * view, find the second.
+ */
+static void sign_doubtful(const struct lexicon *lexicon, struct terms terms, uint32_t fewest,
+                          struct signature_set *out)
+{
+    bool foreign = true;
+    if (out->n == 1 && out->v[0].terms * 2u < terms.n &&
+        sign_terms(lexicon, MESSAGE_FULL, terms, fewest, &foreign, &out->v[1]))
+        out->n++;
+}
+
 void signature_make_all(const struct lexicon *lexicon, const struct message *message, unsigned min_terms,
                         struct signature_set *out)
 {
@@ -59,6 +73,8 @@ void signature_make_all(const struct lexicon *lexicon, const struct message *mes
         if (view == MESSAGE_PART ? sign_part(lexicon, terms, signature)
                                  : sign_terms(lexicon, view, terms, fewest, &foreign, signature))
             out->n++;
+        if (view == MESSAGE_BODY && !foreign && message->view[MESSAGE_FULL].n == 0)
+            sign_doubtful(lexicon, terms, fewest, out);
     }
 }
 

@@ -45,7 +45,10 @@ struct signature_set {
 bool signature_make(const struct lexicon *lexicon, enum message_view view, struct terms terms,
                     struct signature *out);
 
-/* Signs a message. n = 0: unscannable. */
+/*
+ * Signs a message. n = 0: unscannable. A text without a footer of which the lexicon knows fewer than half of
+ * the terms has a full view too, of all its terms: its language may be one that the lexicon does not know.
+ */
 void signature_make_all(const struct lexicon *lexicon, const struct message *message, unsigned min_terms,
                         struct signature_set *out);
 
@@ -105,8 +108,9 @@ bool signature_closer(const struct signature_likeness *a, const struct signature
 
 /*
  * A message with a prototype: each view with the same view, and the full view, where only one of the two
- * has a footer, with the body of the other, which is all of its text. A prototype that is more than a third
- * footer has no say in the full view: strangers have the same provider. Fills the pair that is closest.
+ * has a footer, with the body of the other, which is all of its text. What strangers share is footers, so
+ * a prototype that is more than a third footer has no say in the full view, and one without a footer may tag
+ * there too. Fills the pair that is closest.
  */
 struct signature_pair {
     const struct signature *message, *prototype; /* NULL: no view in common */

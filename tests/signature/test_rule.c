@@ -166,13 +166,17 @@ static void a_payload_hidden_below_a_footer_line_meets_the_body_of_a_prototype(v
     struct signature_set hidden = set_with(500, 60, 20, 150), plain = set_with(0, 100, 0, 0);
     assert_int_equal(compare_sets(hidden, plain, &view).level, SIGNATURE_REJECT);
     assert_int_equal(view, MESSAGE_FULL);
-    /* and only at the reject threshold */
+    /* without a footer of its own it may tag: boilerplate is what two footers share */
     hidden = set_with(500, 60, 140, 150);
-    assert_int_equal(compare_sets(hidden, plain, &view).level, SIGNATURE_STRANGER);
-    /* the same when the prototype was the hidden one, while its cover is not what people see of the provider
-     */
+    assert_int_equal(compare_sets(hidden, plain, &view).level, SIGNATURE_TAG);
+    assert_int_equal(view, MESSAGE_FULL);
+    assert_int_equal(compare_sets(hidden, set_with(0, 100, 0, 110), &view).level, SIGNATURE_STRANGER);
+    /* the same when the prototype was the hidden one, while its cover is not what people see of the provider;
+     * then only at the reject threshold */
     hidden = set_with(500, 100, 20, 150);
     assert_int_equal(compare_sets(plain, hidden, &view).level, SIGNATURE_REJECT);
+    hidden = set_with(500, 100, 140, 150);
+    assert_int_equal(compare_sets(plain, hidden, &view).level, SIGNATURE_STRANGER);
 }
 
 static void a_prototype_that_is_mostly_footer_has_no_say_in_the_full_view(void **state)

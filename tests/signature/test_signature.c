@@ -520,6 +520,39 @@ static void a_foreign_text_stays_foreign_above_a_known_footer(void **state)
     lexicon_unref(lexicon);
 }
 
+static void a_foreign_text_with_some_known_words_is_found_by_all_its_terms(void **state)
+{
+    (void)state;
+    struct lexicon_plan plan = adaptive_plan(20, 2);
+    struct lexicon *lexicon = lexicon_of(adaptive_words, &plan, 1);
+    struct document *plain = g_new0(struct document, 1), *mixed = g_new0(struct document, 1);
+    char word[16];
+    for (unsigned i = 0; i < 19; i++) {
+        g_snprintf(word, sizeof word, "f%crem%c", 'a' + i, 'a' + i);
+        add(plain, lexicon, TERM_WORD, word);
+        if (i < 15)
+            add(mixed, lexicon, TERM_WORD, word);
+    }
+    add_words(mixed, lexicon, "apple bread candle lemon marble");
+    struct message reported = { .view = { [MESSAGE_BODY] = terms_of(plain) } },
+                   varied = { .view = { [MESSAGE_BODY] = terms_of(mixed) } };
+    struct signature_set prototype, message;
+    struct signature_pair pair;
+    signature_make_all(lexicon, &reported, 5, &prototype);
+    assert_int_equal(prototype.n, 1);
+    signature_make_all(lexicon, &varied, 5, &message);
+    assert_int_equal(message.n, 2);
+    assert_int_equal(message.v[0].terms, 5);
+    assert_int_equal(message.v[1].view, MESSAGE_FULL);
+    assert_int_equal(message.v[1].terms, 20);
+    assert_int_not_equal(signature_compare_sets(&message, &prototype, &signature_default_rule, &pair).level,
+                         SIGNATURE_STRANGER);
+    assert_int_equal(pair.view, MESSAGE_FULL);
+    g_free(plain);
+    g_free(mixed);
+    lexicon_unref(lexicon);
+}
+
 static void all_views_of_a_message_are_signed(void **state)
 {
     (void)state;
@@ -561,6 +594,7 @@ int main(void)
         cmocka_unit_test(a_large_document_equals_a_small_one_computed_in_place),
         cmocka_unit_test(lexicons_of_other_seeds_have_nothing_in_common),
         cmocka_unit_test(a_foreign_text_stays_foreign_above_a_known_footer),
+        cmocka_unit_test(a_foreign_text_with_some_known_words_is_found_by_all_its_terms),
         cmocka_unit_test(all_views_of_a_message_are_signed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
