@@ -140,15 +140,15 @@ static bool is_reject_code(const char *text)
                                 G_REGEX_MATCH_DEFAULT);
 }
 
-/* The reply is one line of at most 512 bytes with code and CRLF; a campaign's id takes 16. */
-#define REPLY_TEXT_MAX 400
+/* A reply is one line of at most 512 bytes with code and CRLF; a campaign's id takes 16. */
+#define LINE_TEXT_MAX 400
 
-static bool is_reply_text(const char *text)
+static bool is_line(const char *text)
 {
     for (const char *c = text; *c; c++)
         if ((unsigned char)*c < 0x20 || (unsigned char)*c > 0x7e)
             return false;
-    return *text && strlen(text) <= REPLY_TEXT_MAX;
+    return strlen(text) <= LINE_TEXT_MAX;
 }
 
 static bool check_rules(const struct config *c, const char *path, GError **error)
@@ -165,7 +165,9 @@ static bool check_rules(const struct config *c, const char *path, GError **error
         { "match", "min-shared", c->match.min_shared > 0, "use 1 or more" },
         { "action", "reject-code", is_reject_code(c->action.reject_code),
           "use a reply code and an enhanced code of class 5, such as 550 5.7.1" },
-        { "action", "reject-text", is_reply_text(c->action.reject_text),
+        { "action", "subject-prefix", is_line(c->action.subject_prefix),
+          "use one line of ASCII, at most 400 characters" },
+        { "action", "reject-text", *c->action.reject_text && is_line(c->action.reject_text),
           "use one line of ASCII, at most 400 characters" },
         { "limits", "parts", c->limits.parts > 0, "use 1 or more" },
         { "limits", "terms", c->limits.terms >= 5, "use 5 or more" },

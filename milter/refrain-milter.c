@@ -133,13 +133,13 @@ static int run(const struct options *options)
         .store = options->store,
         .lexicon = options->lexicon,
     };
-    struct config *config = snapshot_config(&source, &error);
-    if (!config)
+    struct snapshot *draft = snapshot_draft(&source, &error);
+    if (!draft)
         return complain(error, EX_CONFIG);
-    bool dropped = socket_drop_privileges(config, &error);
+    bool dropped = socket_drop_privileges(draft->config, &error);
     if (!options->check)
-        log_open("refrain-milter", config->log.target, config->log.level);
-    config_unref(config);
+        log_open("refrain-milter", draft->config->log.target, draft->config->log.level);
+    snapshot_unref(draft);
     if (!dropped)
         return complain(error, EX_CONFIG);
     daemon_block_signals();

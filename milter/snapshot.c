@@ -149,38 +149,28 @@ static struct config *read_config(const struct snapshot_source *source, GError *
     return config;
 }
 
-static struct holder *holder_new(const struct snapshot_source *source, GError **error)
+struct snapshot *snapshot_draft(const struct snapshot_source *source, GError **error)
 {
     struct holder *holder = g_new0(struct holder, 1);
+    struct snapshot *s = &holder->snapshot;
     g_atomic_ref_count_init(&holder->references);
-    holder->snapshot.config = read_config(source, error);
-    if (!holder->snapshot.config || !parse_lists(&holder->snapshot, source->path, error)) {
-        snapshot_unref(&holder->snapshot);
+    s->config = read_config(source, error);
+    if (!s->config || !parse_lists(s, source->path, error)) {
+        snapshot_unref(s);
         return NULL;
     }
-    copy_settings(&holder->snapshot);
-    return holder;
-}
-
-struct config *snapshot_config(const struct snapshot_source *source, GError **error)
-{
-    struct holder *holder = holder_new(source, error);
-    if (!holder)
-        return NULL;
-    struct config *config = config_ref(holder->snapshot.config);
-    snapshot_unref(&holder->snapshot);
-    return config;
+    copy_settings(s);
+    return s;
 }
 
 struct snapshot *snapshot_load(const struct snapshot_source *source, struct snapshot *previous,
                                GError **error)
 {
-    struct holder *holder = holder_new(source, error);
-    if (!holder)
+    struct snapshot *s = snapshot_draft(source, error);
+    if (!s)
         return NULL;
-    struct snapshot *s = &holder->snapshot;
     s->lexicon = lexicon_open(s->config->lexicon.file, error);
-    if (!s->lexicon || !take_store(holder, previous, error)) {
+    if (!s->lexicon || !take_store((struct holder *)s, previous, error)) {
         snapshot_unref(s);
         return NULL;
     }

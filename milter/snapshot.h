@@ -31,8 +31,8 @@ struct snapshot_source {
     const char *lexicon; /* NULL: as in the file */
 };
 
-/* The configuration alone, checked as far as it can be without a lexicon and a store. */
-struct config *snapshot_config(const struct snapshot_source *source, GError **error);
+/* The configuration and its lists alone: no lexicon, no store. What can be checked before there are any. */
+struct snapshot *snapshot_draft(const struct snapshot_source *source, GError **error);
 
 /*
  * Loads all of it. The store of a previous snapshot goes on to be used when neither its settings nor the

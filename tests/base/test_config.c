@@ -111,6 +111,8 @@ static const struct {
     { "[action]\nreject-code = 450 4.7.1\n", "refrain.conf:2: ", "class 5" },
     { "[action]\nreject-code = 550 4.7.1\n", "refrain.conf:2: ", "class 5" },
     { "[action]\nreject-text = two\\nlines\n", "refrain.conf:2: ", "one line of ASCII" },
+    { "[action]\nreject-text =\n", "refrain.conf:2: ", "one line of ASCII" },
+    { "[action]\nsubject-prefix = [SP\303\204M]\n", "refrain.conf:2: ", "one line of ASCII" },
     { "[milter]\nhello\n", "refrain.conf:2: ", "key = value" },
     { "socket = x\n", "refrain.conf:1: ", "[section]" },
 };

@@ -122,6 +122,24 @@ send "$mails/trap.eml" offers@spam.example user@example.org
 check "what a trap got, nobody else gets" matches "$reply" '^550 '
 check "mail to a trap is discarded" [ "$(count_mail trap)" = 0 ]
 
+report "$mails/spam.eml"
+sed -e 's/twenty/thirty/g' -e 's/mountain/river/' "$mails/trap.eml" >"$dir/mixed.eml"
+check "mail to a trap and to others is judged like any other" \
+    eval '! send "$dir/mixed.eml" offers@spam.example trap@example.org user@example.org && [[ $reply == 550* ]]'
+check "and is a report all the same" grep -qE 'match campaign=.* report=(merged|duplicate) .*action=reject' "$dir/milter.log"
+check "exempt mail to a trap is no report" \
+    eval 'XCLIENT=LOGIN=alice send "$mails/ham.eml" alice@example.org trap@example.org && [ -n "$(delivered trap 1)" ]'
+
+configure <<END
+[exempt]
+senders = boss@example.net
+action = tag
+END
+reload_milter
+clear_mail
+check "exempt mail may still be tagged" send "$mails/spam-close.eml" boss@example.net user@example.org
+check "and never worse" grep -qE '^X-Refrain: match; .* action=tag$' "$(delivered user 1)"
+
 # --- quarantine, dry run --------------------------------------------------------------------------------
 configure <<END
 [action]
@@ -148,6 +166,14 @@ if [ "${STORE-lmdb}" = redis ]; then
 timeout = 150ms
 END
     reload_milter
+    clear_mail
+    kill -STOP $redis_pid
+    check "a store that hangs holds up no mail" send "$mails/spam-close.eml" offers@spam.example user@example.org
+    kill -CONT $redis_pid
+    check "for longer than its timeout" grep -qE ': unavailable action=none .*took=1[0-9][0-9]\.[0-9]+ms' "$dir/milter.log"
+    rejects() { send "$mails/spam-close.eml" offers@spam.example user@example.org; [[ $reply == "550 5.7.1 "* ]]; }
+    check "and is used again when it wakes up" await rejects
+    : >"$dir/milter.log"
     kill -9 $redis_pid
     wait $redis_pid 2>/dev/null
     clear_mail
@@ -163,7 +189,6 @@ END
         eval 'XCLIENT=LOGIN=alice send "$mails/ham.eml" ingrid@example.net user@example.org'
     start_redis
     report "$mails/spam.eml"
-    rejects() { send "$mails/spam-close.eml" offers@spam.example user@example.org; [[ $reply == "550 5.7.1 "* ]]; }
     check "when Redis is back, so is the filter" await rejects
     check "and the log says so" has "$dir/milter.log" "answers again"
 fi
