@@ -394,17 +394,21 @@ static void take_text(struct arena *arena, const struct lines *lines, const stru
     out->subject = arena_strndup(arena, block->subject, block->subject_n);
 }
 
-/* Something in the text looks like quoting: quote marks, a marker, a header line or two. */
+/*
+ * Something in the text looks like another mail: a marker, some header lines, or a good part of it with one
+ * quote mark before each line. (Spam likes to decorate a line or two with >>>.)
+ */
 static bool looks_quoted(const struct lines *lines)
 {
-    unsigned quoted = 0, headers = 0;
+    unsigned quoted = 0, said = 0, found = ROLE_NONE;
     for (size_t i = 0; i < lines->n; i++) {
-        quoted += lines->v[i].quote > 0 && !blank(&lines->v[i]);
-        headers += (lines->v[i].roles & (ROLE_FROM | ROLE_SUBJECT)) != 0;
+        said += !blank(&lines->v[i]);
+        quoted += lines->v[i].quote == 1 && !blank(&lines->v[i]);
+        found |= lines->v[i].roles;
         if (marker_of(&lines->v[i]) != MARKER_NONE)
             return true;
     }
-    return quoted >= 2 || headers >= 2;
+    return (quoted >= 3 && quoted * 3 >= said) || ((found & ROLE_FROM) && (found & ROLE_SUBJECT));
 }
 
 static bool has_forward_marker(const struct lines *lines)
