@@ -2,12 +2,12 @@
 # Messages a second through the milter socket, side by side in one run: a filter that does nothing,
 # refrain-milter with Redis and with LMDB, and rspamd with its fuzzy_check alone where it is installed.
 #   REFRAIN_CORPUS=DIR   a tree of mail; tests/fetch-corpus gets one
-#   CONNECTIONS, MESSAGES   8 and 20000
+#   CONNECTIONS, MESSAGES   8 and 10000
 . "${SRCDIR:-$(dirname "$0")/../..}/tests/milter/lib.sh"
 [ -d "${REFRAIN_CORPUS-}" ] || { echo "skipped: set REFRAIN_CORPUS to a folder of mail; tests/fetch-corpus gets one"; exit 0; }
 load=$BUILDDIR/tests/bench/milter_load
 connections=${CONNECTIONS:-8}
-messages=${MESSAGES:-20000}
+messages=${MESSAGES:-10000}
 tick=$(getconf CLK_TCK)
 
 # Only mail: corpora come with other files too.
@@ -26,18 +26,23 @@ cpu() {
     awk -v t=$ticks -v k="$tick" 'BEGIN { print t / k }'
 }
 
-# measure NAME SOCKET PID...: one line; warms up first. Leaves rate and cost (ms of processor a message).
+# measure NAME SOCKET PID...: one line, the best of three runs after one to warm up, because other programs
+# disturb. Leaves rate and cost (ms of processor a message).
 measure() {
-    local name=$1 target=$2 before after
+    local name=$1 target=$2 before after this best=
     shift 2
     "$load" -q -c "$connections" -n $((messages / 10)) "$target" "$dir/corpus" >/dev/null || die "$name fails"
-    before=$(cpu "$@")
-    "$load" -c "$connections" -n "$messages" "$target" "$dir/corpus" >"$dir/run.log" || die "$name fails: $(cat "$dir/run.log")"
-    after=$(cpu "$@")
-    rate=$(sed -n 's/.* rate \([0-9]*\).*/\1/p' "$dir/run.log")
-    cost=$(awk -v a="$after" -v b="$before" -v n="$messages" 'BEGIN { printf "%.3f", (a - b) * 1000 / n }')
-    printf '%-24s %7s messages/s   %s ms processor a message   %s\n' "$name" "$rate" "$cost" \
-        "$(grep -o 'p50.*p99 [0-9.]* ms' "$dir/run.log")"
+    rate=0 cost=1000
+    for round in 1 2 3; do
+        before=$(cpu "$@")
+        "$load" -c "$connections" -n "$messages" "$target" "$dir/corpus" >"$dir/run.log" || die "$name fails: $(cat "$dir/run.log")"
+        after=$(cpu "$@")
+        this=$(sed -n 's/.* rate \([0-9]*\).*/\1/p' "$dir/run.log")
+        cost=$(awk -v a="$after" -v b="$before" -v n="$messages" -v c=$cost \
+            'BEGIN { x = (a - b) * 1000 / n; printf "%.3f", x < c ? x : c }')
+        [ "$this" -le "$rate" ] || { rate=$this; best=$(grep -o 'p50.*p99 [0-9.]* ms' "$dir/run.log"); }
+    done
+    printf '%-24s %7s messages/s   %s ms processor a message   %s\n' "$name" "$rate" "$cost" "$best"
 }
 percent() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.0f %%", a * 100 / b }'; }
 times() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.1f", a / b }'; }
