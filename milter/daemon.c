@@ -20,7 +20,7 @@
  * libmilter starts a thread that waits for SIGHUP, SIGTERM and SIGINT and ends everything when one comes,
  * and which of two waiting threads gets a signal is the kernel's choice. libmilter waits by sigwait(), and
  * nothing else in this program does: this definition comes before the C library's, and that thread sleeps
- * for ever. tests/milter/daemon.sh sends a hundred SIGHUPs to be sure.
+ * for ever. tests/milter/test_daemon.sh sends thousands to be sure.
  */
 int sigwait(const sigset_t *set, int *signal)
 {

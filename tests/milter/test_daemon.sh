@@ -84,8 +84,9 @@ start_milter
 check "the pid-file has the pid" [ "$(cat "$dir/socket/pid")" = "$milter_pid" ]
 "$load" -c 10 -n 20000 "$socket" "$mails" >"$dir/load.log" 2>&1 &
 load_pid=$!
-for i in $(seq 100); do kill -HUP "$milter_pid"; sleep 0.01; done
-check "a hundred SIGHUPs under load drop no session" wait $load_pid
+# In bursts, so that most come while the main thread is busy with one: those are libmilter's to take, if it can.
+for i in $(seq 2000); do kill -HUP "$milter_pid"; [ $((i % 100)) != 0 ] || sleep 0.02; done
+check "thousands of SIGHUPs under load drop no session" wait $load_pid
 check "and the daemon lives" kill -0 "$milter_pid"
 cp "$dir/refrain.conf" "$dir/good.conf"
 echo nonsense >>"$dir/refrain.conf"
@@ -150,7 +151,7 @@ start_milter
 { cat "$mails/spam-close.eml"; for i in $(seq 20000); do echo "line $i of many"; done; } >"$dir/large.eml"
 check "a large message is judged by what was read" loads -n 4 "$socket" "$dir/large.eml"
 check "and the log says what was cut" has "$dir/milter.log" 'cut="'
-check "connections above max-connections are let through" loads -c 12 -n 2400 "$socket" "$mails/ham.eml"
+check "connections above max-connections are let through" loads -c 12 --idle "$socket" "$mails/ham.eml"
 check "and the log says so" has "$dir/milter.log" "more than 3 connections"
 check "said once at a time" eval '[ "$(grep -c "more than 3" "$dir/milter.log")" -lt 12 ]'
 stop_milter
