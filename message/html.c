@@ -155,6 +155,15 @@ static void append_attribute(struct page *page, const char *value)
     text_end_word(page->text);
 }
 
+/* With HTML_VALUE before and behind it. */
+static void append_value(struct page *page, const char *value)
+{
+    static const char mark = HTML_VALUE;
+    text_append(page->text, &mark, 1);
+    append_attribute(page, value);
+    text_append(page->text, &mark, 1);
+}
+
 static void open_line(struct page *page, enum role role)
 {
     if (role == CELL)
@@ -163,7 +172,7 @@ static void open_line(struct page *page, enum role role)
         text_append(page->text, "\n", 1);
     else if (role == BLOCK || role == RULE || role == KEEP_SPACE)
         text_end_line(page->text);
-    if (role == RULE)
+    if (role == RULE && !page->source)
         text_append(page->text, "----\n", 5);
 }
 
@@ -248,14 +257,14 @@ static void on_start(void *user, const xmlChar *xml_name, const xmlChar **xml_at
         read_look(page, (const char **)xml_atts, open);
     open->visible = style_is_visible(&open->style);
 
+    open_line(page, element->role);
     if (page->source) {
         text_end_word(page->text);
         for (const char **a = (const char **)xml_atts; a && a[0]; a += 2)
             if (a[1] && is_source_attribute(a[0], a[1]))
-                append_attribute(page, a[1]);
+                append_value(page, a[1]);
         return;
     }
-    open_line(page, element->role);
     if (xml_atts && open->visible)
         read_content(page, (const char **)xml_atts, element);
 }
@@ -267,12 +276,10 @@ static void on_end(void *user, const xmlChar *xml_name)
     if (page->stopped || !page->depth)
         return;
     enum role role = page->open[page->depth--].element->role;
-    if (page->source)
-        text_end_word(page->text);
-    else if (role == CELL)
-        text_end_word(page->text);
-    else if (role == BLOCK || role == KEEP_SPACE)
+    if (role == BLOCK || role == KEEP_SPACE)
         text_end_line(page->text);
+    else if (role == CELL || page->source)
+        text_end_word(page->text);
 }
 
 static void on_text(void *user, const xmlChar *p, int n)
@@ -347,21 +354,35 @@ static size_t next_slice(const char *html, size_t n)
     return tag ? (size_t)(tag - html) : n;
 }
 
+/* In a copy, from a place on: a mark of the same length that starts a processing instruction, which is
+ * unseen. */
+static char *instruct(struct arena *arena, const char *html, size_t n, size_t from, const char *start,
+                      const char *instead)
+{
+    size_t length = strlen(start);
+    char *copy = arena_strndup(arena, html, n);
+    for (char *p = copy + from; (p = memmem(p, (size_t)(copy + n - p), start, length)); p += length)
+        memcpy(p, instead, length);
+    return copy;
+}
+
 /*
  * A comment that never ends would take the rest of the page with it. Old programs end it at the first `>`,
- * and so do we: in a copy it becomes a processing instruction.
+ * and so do we.
  */
 static const char *end_comments(struct arena *arena, const char *html, size_t n)
 {
     const char *end = html + n, *comment = html, *close = html;
     while (close && (comment = memmem(close, (size_t)(end - close), "<!--", 4)))
         close = memmem(comment + 4, (size_t)(end - comment - 4), "-->", 3);
-    if (!comment)
-        return html;
-    char *copy = arena_strndup(arena, html, n);
-    for (char *p = copy + (comment - html); p; p = memmem(p, (size_t)(copy + n - p), "<!--", 4))
-        memcpy(p, "<?x ", 4);
-    return copy;
+    return comment ? instruct(arena, html, n, (size_t)(comment - html), "<!--", "<?x ") : html;
+}
+
+/* <![if …]> and <![CDATA[…]]> are no text to browsers, though they are to libxml2. */
+static const char *end_sections(struct arena *arena, const char *html, size_t n)
+{
+    const char *first = memmem(html, n, "<![", 3);
+    return first ? instruct(arena, html, n, (size_t)(first - html), "<![", "<?x") : html;
 }
 
 static void parse(struct page *page, const char *html, size_t n)
@@ -373,6 +394,7 @@ static void parse(struct page *page, const char *html, size_t n)
         page->text->cut = true;
     }
     html = end_comments(page->text->arena, html, n);
+    html = end_sections(page->text->arena, html, n);
     bool cut = page->text->cut;
     for (size_t slice = n; n && page->text->cut == cut && !page->given_up; slice = next_slice(html, n)) {
         size_t at = parse_once(page, html, slice);
@@ -423,17 +445,22 @@ static const char *keep_lines(struct arena *arena, const char *html, size_t from
     return out.v;
 }
 
-void html_append(struct text *text, const char *html, size_t n, const struct html_links *links)
+static void append_page(struct page *page, const char *html, size_t n)
 {
     size_t footer = find_list_footer(html, n);
     if (footer < n)
-        html = keep_lines(text->arena, html, footer, &n);
-    parse(page_new(text, links, false), html, n);
+        html = keep_lines(page->text->arena, html, footer, &n);
+    parse(page, html, n);
+}
+
+void html_append(struct text *text, const char *html, size_t n, const struct html_links *links)
+{
+    append_page(page_new(text, links, false), html, n);
 }
 
 void html_append_source(struct text *text, const char *html, size_t n)
 {
-    parse(page_new(text, NULL, true), html, find_list_footer(html, n));
+    append_page(page_new(text, NULL, true), html, n);
 }
 
 bool html_looks_like(const char *text, size_t n)

@@ -27,9 +27,12 @@ struct html_links {
 void html_append(struct text *text, const char *html, size_t n, const struct html_links *links);
 
 /*
- * Appends all text, hidden or not, with each tag as a space and the values of the attributes that hold
- * content (links, alt, title, value), without the footer of a list: the material of the short view.
+ * Appends all text, hidden or not, in the same lines (<hr> is only an end of one: between short texts it
+ * divides content as often as it starts a footer), with each other tag as a space and the values of the
+ * attributes that hold content (links, alt, title, value) where they stand, each between two HTML_VALUE: the
+ * material of the short view.
  */
+#define HTML_VALUE '\x1f'
 void html_append_source(struct text *text, const char *html, size_t n);
 
 /* Does plain text start like a page of HTML? Many programs forget to say so. */

@@ -239,11 +239,24 @@ static void push(struct tree *tree, GMimeObject *object)
     }
 }
 
+/* What stands beside the page of a multipart/related is its pictures. */
+static void remember_pictures(struct parts *walk, GMimeMultipart *related, int next)
+{
+    for (int n = g_mime_multipart_get_count(related); next < n && ++walk->n_parts <= walk->limits->parts;
+         next++) {
+        GMimeObject *part = g_mime_multipart_get_part(related, next);
+        if (GMIME_IS_PART(part) && kind_of(g_mime_object_get_content_type(part)) == KIND_ATTACHED)
+            remember_attached(walk, (GMimePart *)part);
+    }
+}
+
 static GMimeObject *next_part(struct tree *tree)
 {
     struct frame *frame = &tree->stack[tree->n - 1];
     const struct text *text = &tree->walk->text;
     bool done = frame->first_with_text && text_says_something(text, MIN(frame->mark, text->n));
+    if (done && frame->step > 0)
+        remember_pictures(tree->walk, (GMimeMultipart *)frame->object, frame->next);
     if (done || frame->next == frame->end)
         return NULL;
     int i = frame->next;

@@ -218,6 +218,23 @@ static void test_the_short_view_of_html_has_its_links_and_no_tags(void **state)
     assert_null(strstr(html, "class"));
 }
 
+static void test_the_short_view_of_html_has_no_footer_and_no_frame_of_links(void **state)
+{
+    (void)state;
+    g_autofree char *signature = view_of("Subject: x\nContent-Type: text/html\n\n<p>Look at these watches, "
+                                         "friend</p><pre>-- \nsecret words</pre>",
+                                         MESSAGE_SHORT);
+    assert_non_null(strstr(signature, " watch "));
+    assert_null(strstr(signature, "secre"));
+    g_autofree char *frame = view_of("Subject: x\nContent-Type: text/html\n\n<p>Look at these watches, "
+                                     "friend</p><a href='http://secret.example/'>a</a><a "
+                                     "href='http://secret.example/b'>b</a><img "
+                                     "src='http://secret.example/c'><img src='http://secret.example/d'>",
+                                     MESSAGE_SHORT);
+    assert_non_null(strstr(frame, " watch "));
+    assert_null(strstr(frame, "secre"));
+}
+
 static void test_long_content_has_no_short_view(void **state)
 {
     (void)state;
@@ -257,6 +274,28 @@ static void test_the_largest_attached_part_is_digested(void **state)
     assert_string_not_equal(a, c);
     assert_string_equal(d, "  ");
     assert_string_equal(e, "  ");
+}
+
+static char *related(const char *page)
+{
+    g_autofree char *bytes = g_strnfill(2000, 'x'), *coded = g_base64_encode((guchar *)bytes, 2000);
+    return g_strdup_printf(HEAD "Content-Type: multipart/related; boundary=b\n\n--b\nContent-Type: "
+                                "text/html\n\n<body>%s look\n--b\nContent-Type: image/gif\nContent-ID: "
+                                "<ivy@x>\nContent-Transfer-Encoding: base64\n\n%s\n--b--\n",
+                           page, coded);
+}
+
+static void test_the_picture_of_a_page_is_digested_but_not_its_background(void **state)
+{
+    (void)state;
+    g_autofree char *picture = related("<img src='cid:ivy@x'>"),
+                    *stationery = related("<table BACKGROUND = \"cid:ivy@x\">"),
+                    *styled = related("<p style='background-image: url(\"cid:ivy@x\")'>");
+    g_autofree char *a = view_of(picture, MESSAGE_PART), *b = view_of(stationery, MESSAGE_PART),
+                    *c = view_of(styled, MESSAGE_PART);
+    assert_int_equal(strlen(a), 18);
+    assert_string_equal(b, "  ");
+    assert_string_equal(c, "  ");
 }
 
 #define THREADS 4
@@ -308,8 +347,10 @@ int main(void)
         cmocka_unit_test(test_urls_in_text_are_their_hosts),
         cmocka_unit_test(test_only_short_mail_has_a_short_view),
         cmocka_unit_test(test_the_short_view_of_html_has_its_links_and_no_tags),
+        cmocka_unit_test(test_the_short_view_of_html_has_no_footer_and_no_frame_of_links),
         cmocka_unit_test(test_long_content_has_no_short_view),
         cmocka_unit_test(test_the_largest_attached_part_is_digested),
+        cmocka_unit_test(test_the_picture_of_a_page_is_digested_but_not_its_background),
         cmocka_unit_test(test_any_number_of_threads_may_read),
     };
     return cmocka_run_group_tests(tests, init_message, NULL);
