@@ -117,6 +117,26 @@ mt.eom(conn)
 check("a message without a body passes", mt.getreply(conn) == SMFIR_CONTINUE)
 mt.disconnect(conn)
 
+-- A body beyond the limit (2 MB): enough is enough.
+conn = open()
+envelope(conn, "Q15")
+for _, field in ipairs(spam_fields) do mt.header(conn, field[1], field[2]) end
+end_of_header(conn)
+mt.bodystring(conn, spam_body)
+local filler, skipped = string.rep("filler\r\n", 7500), 0
+for i = 1, 40 do
+    mt.bodystring(conn, filler)
+    if string.char(mt.getreply(conn)) == "s" then skipped = i break end
+end
+if version ~= "2" then
+    check("a large body is skipped once enough is read", skipped > 30 and skipped < 40)
+else
+    check("without skip, all of a large body is taken", skipped == 0)
+end
+mt.eom(conn)
+check("and judged by what was read", mt.getreply(conn) == SMFIR_REPLYCODE)
+mt.disconnect(conn)
+
 -- Forged headers, in any case and number.
 conn = open()
 envelope(conn, "Q10")

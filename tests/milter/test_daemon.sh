@@ -156,6 +156,17 @@ check "and the log says so" has "$dir/milter.log" "more than 3 connections"
 check "said once at a time" eval '[ "$(grep -c "more than 3" "$dir/milter.log")" -lt 12 ]'
 stop_milter
 
+# --- inet6 ----------------------------------------------------------------------------------------------
+if (exec 5<>/dev/udp/::1/9) 2>/dev/null; then
+    unix_socket=$socket
+    port=$(free_port)
+    socket=inet6:$port@::1 configure </dev/null
+    start_milter
+    check "an inet6: socket is listened on" eval '(: </dev/tcp/::1/$port)'
+    stop_milter
+    socket=$unix_socket
+fi
+
 # --- systemd --------------------------------------------------------------------------------------------
 configure </dev/null
 "$BUILDDIR/tests/milter/notify_listen" "$dir/notify" >"$dir/notify.log" &
