@@ -180,9 +180,9 @@ void campaign_list_clear(struct campaign_list *list)
 /* --- printing ----------------------------------------------------------------------------------- */
 
 static const struct output_column columns[] = {
-    { "CAMPAIGN", false, false }, { "STATE", false, false }, { "HITS", true, false },
-    { "REPORTS", true, false },   { "FIRST", true, false },  { "LAST", true, false },
-    { "14 DAYS", false, false },  { "SOURCE", false, true }, { "LABEL", false, true },
+    { "CAMPAIGN", false, false, 0 }, { "STATE", false, false, 0 }, { "HITS", true, false, 0 },
+    { "REPORTS", true, false, 1 },   { "FIRST", true, false, 4 },  { "LAST", true, false, 2 },
+    { "14 DAYS", false, false, 3 },  { "SOURCE", false, true, 5 }, { "LABEL", false, true, 0 },
 };
 
 struct table {

@@ -24,8 +24,8 @@ static int compare_terms(const void *left, const void *right)
 }
 
 static const struct output_column columns[] = {
-    { "TERM", false, true },   { "COUNTS", false, false },  { "WEIGHT", true, false },
-    { "RARITY", true, false }, { "LEXICONS", false, true }, { "AGREED", false, true },
+    { "TERM", false, true, 0 },   { "COUNTS", false, false, 0 },  { "WEIGHT", true, false, 1 },
+    { "RARITY", true, false, 2 }, { "LEXICONS", false, true, 0 }, { "AGREED", false, true, 0 },
 };
 
 static void append_bits(GString *out, uint64_t bits)

@@ -111,51 +111,90 @@ static void print_cell(const struct output_column *column, GString *text, size_t
     fputs(last ? "\n" : "  ", stdout);
 }
 
-/* Takes from the elastic columns, the widest first, what the line has too much. */
+#define NARROW 8 /* an elastic column is not cut below this */
+#define GONE   SIZE_MAX
+
+static size_t total_width(const size_t *widths, unsigned n)
+{
+    size_t total = 0;
+    for (unsigned i = 0; i < n; i++)
+        if (widths[i] != GONE)
+            total += widths[i] + (total ? 2 : 0);
+    return total;
+}
+
+/* The widest elastic column that can still be cut, or else the next one to leave out; n: none. */
+static unsigned next_victim(const struct output_column *columns, unsigned n, const size_t *widths, bool cut)
+{
+    unsigned victim = n;
+    for (unsigned i = 0; i < n; i++) {
+        if (widths[i] == GONE || (cut ? !columns[i].elastic || widths[i] <= NARROW : columns[i].drop == 0))
+            continue;
+        if (victim == n || (cut ? widths[i] > widths[victim] : columns[i].drop > columns[victim].drop))
+            victim = i;
+    }
+    return victim;
+}
+
 static void fit(const struct output_column *columns, unsigned n, size_t *widths)
 {
-    size_t limit = output_width(), total = 0;
-    for (unsigned i = 0; i < n; i++)
-        total += widths[i] + (i ? 2 : 0);
-    while (limit && total > limit) {
-        unsigned widest = n;
-        for (unsigned i = 0; i < n; i++)
-            if (columns[i].elastic && widths[i] > 8 && (widest == n || widths[i] > widths[widest]))
-                widest = i;
-        if (widest == n)
+    size_t limit = output_width();
+    while (limit && total_width(widths, n) > limit) {
+        unsigned cut = next_victim(columns, n, widths, true), drop = next_victim(columns, n, widths, false);
+        if (cut < n)
+            widths[cut]--;
+        else if (drop < n)
+            widths[drop] = GONE;
+        else
             return;
-        widths[widest]--;
-        total--;
     }
 }
 
-void output_table(const struct output_column *columns, unsigned n_columns, size_t n_rows, output_cell cell,
+static void print_row(const struct output_column *columns, unsigned n, const size_t *widths, GString **cells)
+{
+    unsigned last = n;
+    while (last > 0 && widths[last - 1] == GONE)
+        last--;
+    for (unsigned i = 0; i < last; i++)
+        if (widths[i] != GONE)
+            print_cell(&columns[i], cells[i], widths[i], i + 1 == last);
+}
+
+static void read_row(unsigned n, size_t row, output_cell cell, void *user, GString **cells)
+{
+    for (unsigned i = 0; i < n; i++) {
+        g_string_truncate(cells[i], 0);
+        cell(user, row, i, cells[i]);
+    }
+}
+
+void output_table(const struct output_column *columns, unsigned n, size_t n_rows, output_cell cell,
                   void *user)
 {
-    g_autoptr(GString) text = g_string_new(NULL);
-    g_autofree size_t *widths = g_new0(size_t, n_columns);
-    for (unsigned i = 0; i < n_columns; i++)
+    g_autofree GString **cells = g_new(GString *, n);
+    g_autofree size_t *widths = g_new0(size_t, n);
+    for (unsigned i = 0; i < n; i++) {
+        cells[i] = g_string_new(NULL);
         widths[i] = strlen(columns[i].title);
-    for (size_t row = 0; row < n_rows; row++)
-        for (unsigned i = 0; i < n_columns; i++) {
-            g_string_truncate(text, 0);
-            cell(user, row, i, text);
-            widths[i] = MAX(widths[i], width_of(text->str));
-        }
-    fit(columns, n_columns, widths);
-
-    fputs(output_colour(OUTPUT_DIM), stdout);
-    for (unsigned i = 0; i < n_columns; i++) {
-        g_string_assign(text, columns[i].title);
-        print_cell(&columns[i], text, widths[i], i + 1 == n_columns);
     }
+    for (size_t row = 0; row < n_rows; row++) {
+        read_row(n, row, cell, user, cells);
+        for (unsigned i = 0; i < n; i++)
+            widths[i] = MAX(widths[i], width_of(cells[i]->str));
+    }
+    fit(columns, n, widths);
+
+    for (unsigned i = 0; i < n; i++)
+        g_string_assign(cells[i], columns[i].title);
+    fputs(output_colour(OUTPUT_DIM), stdout);
+    print_row(columns, n, widths, cells);
     fputs(output_plain(), stdout);
-    for (size_t row = 0; row < n_rows && !output_broken(); row++)
-        for (unsigned i = 0; i < n_columns; i++) {
-            g_string_truncate(text, 0);
-            cell(user, row, i, text);
-            print_cell(&columns[i], text, widths[i], i + 1 == n_columns);
-        }
+    for (size_t row = 0; row < n_rows && !output_broken(); row++) {
+        read_row(n, row, cell, user, cells);
+        print_row(columns, n, widths, cells);
+    }
+    for (unsigned i = 0; i < n; i++)
+        g_string_free(cells[i], TRUE);
 }
 
 void output_pair(const char *name, const char *format, ...)

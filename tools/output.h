@@ -27,10 +27,14 @@ const char *output_plain(void);
  */
 char *output_safe(const char *text);
 
-/* A column of a table. The cells of the `elastic` one are cut where the line would not fit. */
+/*
+ * A column of a table. Where a line would not fit the terminal, the cells of elastic columns are cut, then
+ * columns are left out: those with the largest `drop` first, those with 0 never.
+ */
 struct output_column {
     const char *title;
     bool right, elastic;
+    unsigned drop;
 };
 
 /* Appends the text of a cell. */

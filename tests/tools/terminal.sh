@@ -1,0 +1,40 @@
+#!/bin/bash
+# On a terminal: columns that fit, colours, a progress bar. In a pipe: none of it.
+. "$SRCDIR/tests/tools/lib.sh"
+need script bsdutils
+copy_mail
+make_lexicon "$work/refrain.lex" a
+configure "lmdb:$work/store"
+unset NO_COLOR
+export TERM=xterm
+refrain report --quiet --source "a-partner-with-a-long-name" --label "Häuser, 手表 and more of the same from Rotterdam" spam.eml >/dev/null
+refrain report --quiet spam-other.eml >/dev/null
+
+on_terminal() { # on_terminal COLUMNS ARGUMENTS: what the terminal gets
+    timeout 30 script -qec "stty cols $1; '$BUILDDIR/tools/refrain' -c refrain.conf $2" /dev/null </dev/null | tr -d '\r'
+}
+widest() { sed 's/\x1b\[[0-9;]*[mK]//g' | wc -L; }
+fits() {
+    for columns in 50 80 100 140; do
+        on_terminal $columns list >list.out
+        grep -q 'Häuser' list.out && [ "$(widest <list.out)" -le $columns ] || { cat list.out; return 1; }
+    done
+}
+uncut() { refrain list | grep -q 'a-partner-with-a-long-name  Häuser, 手表 and more of the same from Rotterdam$'; }
+coloured() {
+    on_terminal 80 "explain spam.eml" | grep -q $'\x1b\\[31mRecognised' && ! refrain explain spam.eml | grep -q $'\x1b' &&
+        ! NO_COLOR=1 on_terminal 80 "explain spam.eml" | grep -q $'\x1b'
+}
+bar() { # on stderr while stdout goes elsewhere
+    for _ in $(seq 4000); do printf 'From a@b Mon Nov 16 08:12:40 2026\n'; cat spam.eml; echo; done >many.mbox
+    for _ in 1 2 3 4 5 6; do cat many.mbox; done >bar.mbox
+    on_terminal 80 "sign bar.mbox >/dev/null" >bar.out
+    grep -q 'messages .*/s' bar.out || { echo "no bar"; return 1; }
+    on_terminal 80 "sign --quiet bar.mbox >/dev/null" >quiet.out
+    ! grep -q 'messages' quiet.out && refrain sign bar.mbox 2>pipe.err >/dev/null && [ ! -s pipe.err ]
+}
+ok "the columns of list fit the terminal" fits
+ok "in a pipe nothing is cut" uncut
+ok "colours are for terminals" coloured
+ok "a progress bar is for terminals" bar
+plan
