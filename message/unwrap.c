@@ -110,13 +110,20 @@ static bool has_body(const struct message_inner *inner)
     return false;
 }
 
+static const char *subject_of(struct unwrap *unwrap, const struct guarded *guarded, size_t *n_out)
+{
+    *n_out = 0;
+    return guarded->subject_n ? subject_decode(unwrap->arena, guarded->subject, guarded->subject_n, n_out)
+                              : "";
+}
+
 /* The "confirm 1a2b…" that Mailman attaches beside a held message: a command, not mail. */
 static bool is_list_command(struct unwrap *unwrap, const struct message_inner *inner)
 {
     struct guarded guarded;
     guard_message(unwrap->arena, inner->bytes, inner->n, unwrap->limits, &guarded);
     size_t n;
-    const char *subject = subject_decode(unwrap->arena, guarded.subject, guarded.subject_n, &n);
+    const char *subject = subject_of(unwrap, &guarded, &n);
     while (n && g_ascii_isspace(*subject)) {
         subject++;
         n--;
@@ -251,7 +258,7 @@ static enum message_wrapping unwrap_inline(struct unwrap *unwrap, GMimeObject *r
     if (!readable.plain && !readable.html)
         return MESSAGE_PLAIN;
     size_t n;
-    const char *raw = subject_decode(unwrap->arena, guarded->subject, guarded->subject_n, &n);
+    const char *raw = subject_of(unwrap, guarded, &n);
     const char *subject = arena_strndup(unwrap->arena, raw, n);
     struct message_inner text =
         readable.plain ? text_of(unwrap, readable.plain, false) : text_of(unwrap, readable.html, true);

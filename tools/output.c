@@ -111,7 +111,7 @@ static void print_cell(const struct output_column *column, GString *text, size_t
     fputs(last ? "\n" : "  ", stdout);
 }
 
-#define NARROW 8 /* an elastic column is not cut below this */
+#define NARROW 16 /* an elastic column is not cut below this */
 #define GONE   SIZE_MAX
 
 static size_t total_width(const size_t *widths, unsigned n)
@@ -136,17 +136,29 @@ static unsigned next_victim(const struct output_column *columns, unsigned n, con
     return victim;
 }
 
+/* Cuts what may be cut; false when that is not enough. */
+static bool cut_columns(const struct output_column *columns, unsigned n, size_t *widths, size_t limit)
+{
+    while (total_width(widths, n) > limit) {
+        unsigned victim = next_victim(columns, n, widths, true);
+        if (victim == n)
+            return false;
+        widths[victim]--;
+    }
+    return true;
+}
+
+/* What a column that was left out has freed, the others get back. */
 static void fit(const struct output_column *columns, unsigned n, size_t *widths)
 {
     size_t limit = output_width();
-    while (limit && total_width(widths, n) > limit) {
-        unsigned cut = next_victim(columns, n, widths, true), drop = next_victim(columns, n, widths, false);
-        if (cut < n)
-            widths[cut]--;
-        else if (drop < n)
-            widths[drop] = GONE;
-        else
+    g_autofree size_t *wanted = g_memdup2(widths, n * sizeof *widths);
+    while (limit && !cut_columns(columns, n, widths, limit)) {
+        unsigned victim = next_victim(columns, n, widths, false);
+        if (victim == n)
             return;
+        wanted[victim] = GONE;
+        memcpy(widths, wanted, n * sizeof *widths);
     }
 }
 
