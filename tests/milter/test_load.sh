@@ -1,6 +1,7 @@
 #!/bin/bash
 # Load: 200 connections, 20,000 mails. No error, and no growth of memory after the first quarter.
 #   CONNECTIONS, MESSAGES   other sizes (a build with ThreadSanitizer: 50 and 3000)
+#   STORE_URL               another store than LMDB
 #   TSAN_LOCKS              see tsan.sh
 #   CORPUS                  a folder of mail instead of the few mails here
 . "${SRCDIR:-$(dirname "$0")/../..}/tests/milter/lib.sh"
@@ -10,7 +11,7 @@ messages=${MESSAGES:-20000}
 metrics_port=$(free_port)
 
 make_lexicon
-write_config
+write_config "${STORE_URL-}"
 cat >>"$dir/refrain.conf" <<END
 [log]
 level = warning
@@ -25,7 +26,7 @@ report "$mails/spam.eml"
 
 "$load" -c "$connections" --idle --pid "$milter_pid" "$socket" "$mails/ham.eml" >"$dir/load.log"
 sed 's/^/# /' "$dir/load.log"
-check "an idle connection costs little" eval '[ "$(sed "s/.*: \(-\{0,1\}[0-9]*\).*/\1/" "$dir/load.log")" -le 64 ]'
+[ -n "${TSAN_LOCKS-}" ] || check "an idle connection costs little" eval '[ "$(sed "s/.*: \(-\{0,1\}[0-9]*\).*/\1/" "$dir/load.log")" -le 64 ]'
 
 "$load" -c "$connections" -n "$messages" --settle $((messages / 4)) --pid "$milter_pid" "$socket" \
     "${CORPUS:-$mails}" >"$dir/load.log" 2>&1
