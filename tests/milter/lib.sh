@@ -89,7 +89,8 @@ refrain() {
 as_user() {
     if [ "$(id -u)" = 0 ]; then setpriv --reuid "$user" --regid "$(id -g "$user")" --clear-groups "$@"; else "$@"; fi
 }
-report() { as_user "$BUILDDIR/tools/refrain" report -c "$dir/refrain.conf" "$@" >>"$dir/report.log" 2>&1; }
+# report [OPTION...] MAIL: from standard input, as the user may not be able to read the source tree.
+report() { as_user "$BUILDDIR/tools/refrain" report -c "$dir/refrain.conf" "${@:1:$#-1}" - <"${!#}" >>"$dir/report.log" 2>&1; }
 
 # The same lexicon in every run.
 make_lexicon() {
