@@ -101,25 +101,24 @@ static bool has_words(const struct tokens *tokens, unsigned least)
 }
 
 /*
- * Adds the text above the footer, and returns where that starts: at the first line that looks like one and
- * leaves some words above it, so that a banner at the top is no footer. n when there is none, with all of
- * the text added.
+ * Adds the text above the footer, and returns where that starts: at the first line that looks like one, if
+ * there are words above it. If there are none it is a banner, or the mail is all footer (which may have
+ * such lines inside): then a later line counts that has more above it than footers have. n when there is
+ * none, with all of the text added.
  */
 static size_t add_above_footer(struct tokens *body, const struct text *text, bool *all_below_out)
 {
-    size_t at = 0, footer = text_find_footer(text->v, text->n, 0);
-    *all_below_out = footer < text->n;
-    for (;;) {
-        add_text(body, text->v + at, footer - at);
-        if (footer == text->n)
-            return footer;
-        if (has_words(body, MIN_ABOVE_FOOTER)) {
-            *all_below_out = false;
-            return footer;
-        }
-        at = footer;
+    size_t footer = text_find_footer(text->v, text->n, 0), at = footer;
+    add_text(body, text->v, footer);
+    *all_below_out = footer < text->n && !has_words(body, MIN_ABOVE_FOOTER);
+    while (*all_below_out && footer < text->n) {
         footer = text_find_footer(text->v, text->n, at + 1);
+        add_text(body, text->v + at, footer - at);
+        if (tokens_terms(body).n >= MORE_THAN_FOOTER)
+            break;
+        at = footer;
     }
+    return footer;
 }
 
 /* body already has the hosts of HTML links. */

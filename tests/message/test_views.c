@@ -113,9 +113,25 @@ static void test_the_first_rule_of_the_last_lines_counts(void **state)
 static void test_a_banner_at_the_top_is_no_footer(void **state)
 {
     (void)state;
-    g_autofree char *body =
-        view_of("Subject: x\n\n****\nbanner\n****\n" TEXT "----\nboilerplate\n", MESSAGE_BODY);
-    assert_true(has_term(body, "banner") && has_term(body, "apple") && !has_term(body, "boilerplate"));
+    GString *mail = g_string_new("Subject: x\n\n****\nbanner\n****\n");
+    for (char c = 'a'; c <= 'z'; c++)
+        g_string_append_printf(mail, "long%c text%c\n", c, c);
+    g_string_append(mail, "----\nboilerplate\n");
+    g_autofree char *body = view_of(mail->str, MESSAGE_BODY), *full = view_of(mail->str, MESSAGE_FULL);
+    assert_true(has_term(body, "longz") && !has_term(body, "boilerplate"));
+    assert_true(has_term(full, "boilerplate"));
+    g_string_free(mail, TRUE);
+}
+
+static void test_a_footer_may_have_rules_inside(void **state)
+{
+    (void)state;
+    g_autofree char *mail =
+        g_strdup("Subject: short\n\nhello\n----\nthis message sponsored somebody very generous\n"
+                 "____\nsomething mailing list information\n");
+    g_autofree char *body = view_of(mail, MESSAGE_BODY), *full = view_of(mail, MESSAGE_FULL);
+    assert_string_equal(body, "  ");
+    assert_true(has_term(full, "sponsored") && has_term(full, "mailing"));
 }
 
 static void test_a_mail_that_is_little_more_than_a_footer_has_no_body(void **state)
@@ -341,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_a_rule_before_the_last_25_lines_starts_no_footer),
         cmocka_unit_test(test_the_first_rule_of_the_last_lines_counts),
         cmocka_unit_test(test_a_banner_at_the_top_is_no_footer),
+        cmocka_unit_test(test_a_footer_may_have_rules_inside),
         cmocka_unit_test(test_a_mail_that_is_little_more_than_a_footer_has_no_body),
         cmocka_unit_test(test_html_has_footers_too),
         cmocka_unit_test(test_a_list_footer_behind_the_page_is_a_footer),
