@@ -51,7 +51,8 @@ build() {
     fi
     mkdir -p "$dir"
     if [ ! -f "$dir/Makefile" ]; then
-        (cd "$dir" && ../configure -q "$@" >configure.out 2>&1) ||
+        # Where a Debian administrator looks: /etc/refrain, /var/lib/refrain.
+        (cd "$dir" && ../configure -q --sysconfdir=/etc --localstatedir=/var "$@" >configure.out 2>&1) ||
             { tail -20 "$dir/configure.out" >&2; die "configure failed ($dir/config.log)"; }
     fi
     make -C "$dir" -s -j"$(nproc)" $MAKE_TARGETS >"$dir/make.log" 2>&1 ||
