@@ -103,7 +103,8 @@ static struct signature_set *set_of(const struct eval_mail *mail)
 {
     struct signature_set *set = g_new(struct signature_set, 1);
     set->n = mail->n_views;
-    memcpy(set->v, mail->views, mail->n_views * sizeof *mail->views);
+    if (set->n)
+        memcpy(set->v, mail->views, set->n * sizeof *mail->views);
     return set;
 }
 
