@@ -149,8 +149,13 @@ static void consider(struct closest *closest, const struct signature *message,
     if (!message || !prototype)
         return;
     struct signature a = *message, b = *prototype;
-    /* Boilerplate is what two footers share: a prototype without one is compared like a body. */
-    a.view = b.view = view == MESSAGE_FULL ? prototype->view : view;
+    a.view = b.view = view;
+    /*
+     * Boilerplate is what two footers share: a prototype without one is compared like a body. But its footer
+     * may have no line above it, so the message must say more than footers do.
+     */
+    if (view == MESSAGE_FULL && message->terms >= ENOUGH_TERMS)
+        a.view = b.view = prototype->view;
     struct signature_likeness likeness = signature_compare(&a, &b, rule);
     if (closest->pair.message && !signature_closer(&likeness, &closest->likeness))
         return;

@@ -171,6 +171,11 @@ static void a_payload_hidden_below_a_footer_line_meets_the_body_of_a_prototype(v
     assert_int_equal(compare_sets(hidden, plain, &view).level, SIGNATURE_TAG);
     assert_int_equal(view, MESSAGE_FULL);
     assert_int_equal(compare_sets(hidden, set_with(0, 100, 0, 110), &view).level, SIGNATURE_STRANGER);
+    /* but its footer may have no line above it: a message that says no more than footers do is not tagged */
+    plain = set_with(0, 40, 0, 0);
+    assert_int_equal(compare_sets(set_with(500, 10, 140, 40), plain, &view).level, SIGNATURE_TAG);
+    assert_int_equal(compare_sets(set_with(500, 10, 140, 39), plain, &view).level, SIGNATURE_STRANGER);
+    plain = set_with(0, 100, 0, 0);
     /* the same when the prototype was the hidden one, while its cover is not what people see of the provider;
      * then only at the reject threshold */
     hidden = set_with(500, 100, 20, 150);
