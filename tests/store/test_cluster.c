@@ -474,7 +474,7 @@ static void nothing_is_lost_when_a_slot_moves_under_traffic(void **state)
     for (int round = 0; round < 4; round++) {
         struct move move = begin_move("{road}");
         for (int i = 0; i < 4; i++) {
-            char key[16];
+            char key[32];
             snprintf(key, sizeof key, "{road}%d", i);
             move_key(&move, key);
         }
@@ -486,7 +486,7 @@ static void nothing_is_lost_when_a_slot_moves_under_traffic(void **state)
     assert_int_equal(atomic_load(&traffic.failures), 0);
     assert_true(health_of(traffic.link).redirects > 0);
     for (int i = 0; i < 4; i++) {
-        char line[16], expected[16];
+        char line[32], expected[16];
         snprintf(line, sizeof line, "GET {road}%d", i);
         snprintf(expected, sizeof expected, "%d", atomic_load(&traffic.counts[i]));
         talk_expect(traffic.link, line, expected);

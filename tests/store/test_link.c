@@ -42,7 +42,7 @@ static void echo_many(const char *url, int n)
     struct link *link = talk_open(url);
     struct link_command *commands = g_new0(struct link_command, n);
     redisReply **replies = g_new0(redisReply *, n);
-    char(*values)[16] = g_malloc0_n((gsize)n, sizeof *values);
+    char(*values)[32] = g_malloc0_n((gsize)n, sizeof *values);
     const char **argv = g_new0(const char *, 2 * n);
     for (int i = 0; i < n; i++) {
         snprintf(values[i], sizeof values[i], "value %d", i);
