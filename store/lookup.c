@@ -86,20 +86,42 @@ static void choose_records(struct arena *arena, struct search *search)
     }
 }
 
+/*
+ * Fetches the set of every key, each set once: the body and the full view of a message have half of their
+ * hashes in common.
+ */
+static bool fetch_sets(struct store *store, struct arena *arena, enum backend_read read, int64_t timeout,
+                       struct search *search, GError **error)
+{
+    uint32_t buckets[MESSAGE_VIEWS * MEMBERS_KEYS_MAX], place[MESSAGE_VIEWS * MEMBERS_KEYS_MAX];
+    unsigned n = 0;
+    for (unsigned i = 0; i < search->n_keys; i++) {
+        unsigned at = 0;
+        while (at < n && buckets[at] != search->keys[i].bucket)
+            at++;
+        buckets[at] = search->keys[i].bucket;
+        place[i] = at;
+        n = MAX(n, at + 1);
+    }
+    struct backend_set *fetched = arena_alloc(arena, n * sizeof *fetched);
+    if (!store->backend->ops->sets(store->backend, arena, read, buckets, n, fetched, timeout, error))
+        return false;
+    search->sets = arena_alloc(arena, search->n_keys * sizeof *search->sets);
+    for (unsigned i = 0; i < search->n_keys; i++)
+        search->sets[i] = fetched[place[i]];
+    return true;
+}
+
 bool search_run(struct store *store, struct arena *arena, const struct signature_set *signatures,
                 enum backend_read read, int64_t timeout, struct search *out, GError **error)
 {
     const struct backend_ops *ops = store->backend->ops;
     int64_t deadline = g_get_monotonic_time() + timeout * 1000;
-    uint32_t buckets[MESSAGE_VIEWS * MEMBERS_KEYS_MAX];
     *out = (struct search) { .signatures = signatures };
     collect_keys(store, arena, out);
     if (out->n_keys == 0)
         return true;
-    for (unsigned i = 0; i < out->n_keys; i++)
-        buckets[i] = out->keys[i].bucket;
-    out->sets = arena_alloc(arena, out->n_keys * sizeof *out->sets);
-    if (!ops->sets(store->backend, arena, read, buckets, out->n_keys, out->sets, timeout, error))
+    if (!fetch_sets(store, arena, read, timeout, out, error))
         return false;
     out->round_trips = 1;
     choose_records(arena, out);
