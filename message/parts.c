@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "autoconfig.h"
 #include "message/charset.h"
 #include "message/guard.h"
 #include "message/raw.h"
@@ -208,7 +209,11 @@ static GMimeObject *parse(struct parts *walk, const struct guarded *guarded, boo
     g_mime_stream_mem_set_byte_array((GMimeStreamMem *)stream, array);
     GMimeParser *parser = g_mime_parser_new_with_stream(stream);
     GMimeParserOptions *options = g_mime_parser_options_new();
+#if HAVE_GMIME_NOTIFY
+    g_mime_parser_options_set_warning_callback(options, on_warning, misparsed, NULL);
+#else
     g_mime_parser_options_set_warning_callback(options, on_warning, misparsed);
+#endif
     GMimeObject *object = g_mime_parser_construct_part(parser, options);
     g_mime_parser_options_free(options);
     g_object_unref(parser);
