@@ -293,6 +293,11 @@ long long servers_info(struct servers_redis *server, const char *field)
     return strtoll(value, NULL, 10);
 }
 
+bool servers_is_blocked_on(void *server)
+{
+    return servers_info(server, "blocked_clients") > 0;
+}
+
 /* --- Sentinel ------------------------------------------------------------------------------------ */
 
 static bool replicas_are_linked(void *user)

@@ -43,6 +43,9 @@ void servers_do(struct servers_redis *server, const char *format, ...);
 /* A number from INFO. */
 long long servers_info(struct servers_redis *server, const char *field);
 
+/* A condition for servers_await(): a client waits in a blocking command of the server. */
+bool servers_is_blocked_on(void *server);
+
 /* Waits until condition(user) holds; after some seconds the test fails with the description. */
 void servers_await(bool (*condition)(void *user), void *user, const char *description);
 

@@ -6,6 +6,7 @@
 
 #include <glib.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "store/link.h"
@@ -99,6 +100,37 @@ static inline void talk_expect_error(struct link *link, int64_t timeout, const c
     if (error->code != code || !strstr(error->message, part))
         fail_msg("%s: got \"%s\" (code %d), expected \"%s\" (%d)", line, error->message, error->code, part, code);
     g_error_free(error);
+}
+
+/* A pipeline of so many commands comes back in order, in one round trip of one connection. */
+static inline void talk_echo(struct link *link, int n)
+{
+    struct link_command *commands = g_new0(struct link_command, n);
+    redisReply **replies = g_new0(redisReply *, n);
+    char(*values)[32] = g_malloc0_n((gsize)n, sizeof *values);
+    const char **argv = g_new0(const char *, 2 * n);
+    for (int i = 0; i < n; i++) {
+        snprintf(values[i], sizeof values[i], "value %d", i);
+        argv[2 * i] = "ECHO";
+        argv[2 * i + 1] = values[i];
+        commands[i] = (struct link_command) { .argc = 2, .argv = argv + 2 * i };
+    }
+    const struct link_request request = { .commands = commands, .n = (size_t)n, .timeout = 30000 };
+    GError *error = NULL;
+    if (!link_run(link, &request, replies, &error))
+        fail_msg("%s", error->message);
+    for (int i = 0; i < n; i++)
+        assert_string_equal(replies[i]->str, values[i]);
+    struct link_health health;
+    link_health(link, &health);
+    assert_int_equal(health.round_trips, 1);
+    assert_int_equal(health.connections, 1);
+    link_free_replies(replies, (size_t)n);
+    assert_null(replies[0]);
+    g_free(commands);
+    g_free(replies);
+    g_free(values);
+    g_free(argv);
 }
 
 #endif
