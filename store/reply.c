@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#define ARRAY_MAX (1 << 20) /* nothing that we ask for is so long: it is no Redis that says so */
+
 #if HIREDIS_MAJOR < 1
 
 /*
@@ -12,7 +14,6 @@
  */
 #define BLOCK_MIN   64
 #define BLOCK_MAX   65536
-#define ARRAY_MAX   (1 << 20) /* nothing that we ask for is so long: it is no Redis that says so */
 #define PER_ELEMENT (sizeof(redisReply) + sizeof(redisReply *) + 24) /* with a number as a string */
 #define ALIGNMENT   _Alignof(max_align_t)
 
@@ -146,7 +147,7 @@ void reply_free(redisReply *reply)
 
 void reply_use(redisContext *context)
 {
-    (void)context;
+    context->reader->maxelements = ARRAY_MAX;
 }
 
 void reply_free(redisReply *reply)
