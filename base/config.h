@@ -38,6 +38,7 @@ struct config {
     } lexicon;
     struct {
         char *url, *password_file, *read_url;
+        char *tls_ca, *tls_cert, *tls_key, *tls_name;
         int64_t timeout; /* milliseconds */
         int64_t ttl;     /* milliseconds */
         enum config_on_failure on_failure;

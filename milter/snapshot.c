@@ -87,6 +87,10 @@ static struct store *open_store(const struct snapshot *s, GError **error)
     options.url = c->store.url;
     options.password_file = null_if_empty(c->store.password_file);
     options.read_url = null_if_empty(c->store.read_url);
+    options.tls_ca = null_if_empty(c->store.tls_ca);
+    options.tls_cert = null_if_empty(c->store.tls_cert);
+    options.tls_key = null_if_empty(c->store.tls_key);
+    options.tls_name = null_if_empty(c->store.tls_name);
     options.timeout = c->store.timeout;
     options.ttl = c->store.ttl;
     options.quorum = c->report.quorum;
@@ -96,25 +100,27 @@ static struct store *open_store(const struct snapshot *s, GError **error)
     return store_open(&options, s->lexicon, error);
 }
 
+/* Files whose content may have changed while their names did not: a new password, renewed certificates. */
+static bool has_files(const struct config *c)
+{
+    return *c->store.password_file || *c->store.tls_ca || *c->store.tls_cert || *c->store.tls_key;
+}
+
 static bool same_store(const struct snapshot *a, const struct snapshot *b)
 {
     const struct config *x = a->config, *y = b->config;
-    return lexicon_id(a->lexicon) == lexicon_id(b->lexicon) && g_str_equal(x->store.url, y->store.url) &&
-           g_str_equal(x->store.password_file, y->store.password_file) &&
-           g_str_equal(x->store.read_url, y->store.read_url) && x->store.timeout == y->store.timeout &&
+    return !has_files(x) && !has_files(y) && lexicon_id(a->lexicon) == lexicon_id(b->lexicon) &&
+           g_str_equal(x->store.url, y->store.url) && g_str_equal(x->store.read_url, y->store.read_url) &&
+           g_str_equal(x->store.tls_name, y->store.tls_name) && x->store.timeout == y->store.timeout &&
            x->store.ttl == y->store.ttl && x->store.wait_replicas == y->store.wait_replicas &&
            x->store.simhash_tables == y->store.simhash_tables && x->report.quorum == y->report.quorum &&
            g_strv_equal((const char *const *)x->report.trusted, (const char *const *)y->report.trusted);
 }
 
-/*
- * A password file whose content changed means a new password: the same name alone does not show it, so a
- * store with a password file is always opened anew.
- */
 static bool take_store(struct holder *next, struct snapshot *previous, GError **error)
 {
     struct snapshot *s = &next->snapshot;
-    if (previous && same_store(s, previous) && !*s->config->store.password_file) {
+    if (previous && same_store(s, previous)) {
         next->shared = ((struct holder *)previous)->shared;
         g_atomic_ref_count_inc(&next->shared->references);
     } else {

@@ -53,7 +53,9 @@ bool sentinel_ask(const struct url *url, const struct url_host *sentinel, struct
                   char **host_out, uint16_t *port_out, GError **error)
 {
     g_autofree char *name = url_address(sentinel->name, sentinel->port);
-    const struct wire_target target = { .name = name, .host = sentinel->name, .port = sentinel->port };
+    const struct wire_target target = {
+        .name = name, .host = sentinel->name, .port = sentinel->port, .tls = url->tls
+    };
     struct wire *wire = wire_open(&target, deadline, error);
     redisReply *reply = NULL;
     bool answered = wire && ask_once(wire, url->master, deadline, &reply, error);

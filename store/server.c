@@ -142,7 +142,8 @@ static enum server_result open_wire(struct server *server, struct deadline deadl
     const struct wire_target target = { .name = server->address,
                                         .path = server->url->kind == URL_UNIX ? server->url->path : NULL,
                                         .host = server->host,
-                                        .port = server->port };
+                                        .port = server->port,
+                                        .tls = server->url->tls };
     *wire_out = wire_open(&target, deadline, error);
     if (!*wire_out)
         return SERVER_DOWN;

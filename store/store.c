@@ -47,13 +47,39 @@ void store_stand_back(unsigned attempt)
 
 /* --- opening and closing ------------------------------------------------------------------------ */
 
+static struct url *open_url(const struct store_options *options, const char *text, GError **error)
+{
+    const struct url_access access = {
+        .password_file = options->password_file,
+        .tls = { options->tls_ca, options->tls_cert, options->tls_key, options->tls_name },
+    };
+    return url_parse(text, &access, error);
+}
+
+/* Who set up TLS means to use it: a missing letter must not send mail's signatures and passwords in the
+ * clear. */
+static bool tls_is_used(const struct store_options *options, const struct url *url,
+                        const struct url *read_url, GError **error)
+{
+    bool wanted = options->tls_ca || options->tls_cert || options->tls_key || options->tls_name;
+    bool network = url->kind != URL_LMDB && url->kind != URL_UNIX;
+    if (!wanted || !network || url->tls || (read_url && read_url->tls))
+        return true;
+    g_set_error(
+        error, REFRAIN_ERROR, REFRAIN_ERROR_CONFIG,
+        "%s is in the clear, but keys of TLS are set: write rediss instead of redis, or take out the tls- "
+        "keys",
+        url->name);
+    return false;
+}
+
 static struct backend *open_backend(const struct store_options *options, const struct lexicon *lexicon,
                                     const struct url *url, GError **error)
 {
     g_autoptr(GError) failure = NULL;
     struct url *read_url = NULL;
     if (options->read_url && *options->read_url) {
-        read_url = url_parse(options->read_url, options->password_file, &failure);
+        read_url = open_url(options, options->read_url, &failure);
         if (!read_url) {
             g_propagate_prefixed_error(error, g_steal_pointer(&failure), "read-url: ");
             return NULL;
@@ -66,8 +92,10 @@ static struct backend *open_backend(const struct store_options *options, const s
         .wait_replicas = options->wait_replicas,
         .read_url = read_url,
     };
-    struct backend *backend =
-        url->kind == URL_LMDB ? lmdb_backend_open(url, &plan, error) : redis_backend_open(url, &plan, error);
+    struct backend *backend = NULL;
+    if (tls_is_used(options, url, read_url, error))
+        backend = url->kind == URL_LMDB ? lmdb_backend_open(url, &plan, error)
+                                        : redis_backend_open(url, &plan, error);
     url_free(&read_url);
     return backend;
 }
@@ -75,7 +103,7 @@ static struct backend *open_backend(const struct store_options *options, const s
 struct store *store_open(const struct store_options *options, struct lexicon *lexicon, GError **error)
 {
     const char *text = options->url ? options->url : store_default_options.url;
-    struct url *url = url_parse(text, options->password_file, error);
+    struct url *url = open_url(options, text, error);
     if (!url)
         return NULL;
     struct backend *backend = open_backend(options, lexicon, url, error);

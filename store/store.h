@@ -26,6 +26,7 @@ struct store;
 struct store_options {
     const char *url;
     const char *password_file; /* NULL: none, or in the URL */
+    const char *tls_ca, *tls_cert, *tls_key, *tls_name; /* for rediss: URLs; NULL: the system's CAs, none, host */
     const char *read_url;      /* NULL: read where you write */
     int64_t timeout;           /* milliseconds for one look-up */
     int64_t ttl;               /* milliseconds after the last report or hit */

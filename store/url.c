@@ -14,12 +14,16 @@ static const struct scheme {
     const char *prefix;
     enum url_kind kind;
     uint16_t port;
+    bool secure;
 } schemes[] = {
-    { "lmdb:", URL_LMDB, 0 },
-    { "redis+unix:", URL_UNIX, 0 },
-    { "redis://", URL_REDIS, 6379 },
-    { "redis-sentinel://", URL_SENTINEL, 26379 },
-    { "redis-cluster://", URL_CLUSTER, 6379 },
+    { "lmdb:", URL_LMDB, 0, false },
+    { "redis+unix:", URL_UNIX, 0, false },
+    { "redis://", URL_REDIS, 6379, false },
+    { "rediss://", URL_REDIS, 6379, true },
+    { "redis-sentinel://", URL_SENTINEL, 26379, false },
+    { "rediss-sentinel://", URL_SENTINEL, 26379, true },
+    { "redis-cluster://", URL_CLUSTER, 6379, false },
+    { "rediss-cluster://", URL_CLUSTER, 6379, true },
 };
 
 /* Every sentence about a URL. It never quotes from one that has an @, as what it quotes may be a password. */
@@ -240,12 +244,9 @@ static char *print_name(const struct url *url, const char *prefix)
     return g_string_free(name, FALSE);
 }
 
-static bool parse(struct url *url, const char *text, const char *password_file, GError **error)
+static bool parse(struct url *url, const char *text, const struct url_access *access, GError **error)
 {
-    if (g_str_has_prefix(text, "rediss:"))
-        return complain(error,
-                        "this build has no TLS (hiredis has it from 1.0 on): let stunnel listen on "
-                        "localhost and write redis://localhost, or use a UNIX socket, redis+unix:/path");
+    const char *password_file = access->password_file;
     const struct scheme *scheme = NULL;
     for (size_t i = 0; i < G_N_ELEMENTS(schemes) && !scheme; i++)
         if (g_str_has_prefix(text, schemes[i].prefix))
@@ -255,6 +256,8 @@ static bool parse(struct url *url, const char *text, const char *password_file, 
                                "redis-sentinel://host/master or redis-cluster://host,host");
     const char *rest = text + strlen(scheme->prefix);
     url->kind = scheme->kind;
+    if (scheme->secure && !(url->tls = tls_new(&access->tls, error)))
+        return false;
     if (url->kind == URL_LMDB   ? !parse_lmdb(url, rest, error)
         : url->kind == URL_UNIX ? !parse_unix(url, rest, error)
                                 : !parse_network(url, rest, scheme->port, error))
@@ -268,10 +271,11 @@ static bool parse(struct url *url, const char *text, const char *password_file, 
     return true;
 }
 
-struct url *url_parse(const char *text, const char *password_file, GError **error)
+struct url *url_parse(const char *text, const struct url_access *access, GError **error)
 {
+    static const struct url_access nothing;
     struct url *url = g_new0(struct url, 1);
-    if (!parse(url, text, password_file, error))
+    if (!parse(url, text, access ? access : &nothing, error))
         url_free(&url);
     return url;
 }
@@ -284,6 +288,7 @@ struct url *url_copy(const struct url *url)
     copy->master = g_strdup(url->master);
     copy->user = g_strdup(url->user);
     copy->password = g_strdup(url->password);
+    copy->tls = tls_ref(url->tls);
     copy->name = g_strdup(url->name);
     copy->hosts = g_new0(struct url_host, url->n_hosts + 1);
     for (unsigned i = 0; i < url->n_hosts; i++) {
@@ -307,6 +312,7 @@ void url_free(struct url **url)
     g_free(u->master);
     g_free(u->user);
     g_free(u->password);
+    tls_unref(u->tls);
     g_free(u->name);
     g_free(u);
     *url = NULL;

@@ -7,6 +7,7 @@
  *      redis-sentinel://[user:password@]host[:port],host[:port]/master-name[/db]
  *      redis-cluster://[user:password@]host[:port],host[:port]
  *
+ * rediss://, rediss-sentinel:// and rediss-cluster:// are the same over TLS, to all servers and sentinels.
  * IPv6 addresses stand in brackets. User and password are percent-encoded where they have one of @ : / ? %.
  * The password is in no error message and not in the printable name.
  */
@@ -16,6 +17,8 @@
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "store/tls.h"
 
 enum url_kind { URL_LMDB, URL_REDIS, URL_UNIX, URL_SENTINEL, URL_CLUSTER };
 
@@ -35,14 +38,18 @@ struct url {
     char *master;           /* the name that the sentinels know; else NULL */
     unsigned db;
     char *user, *password;  /* NULL: none */
+    struct tls *tls;        /* NULL: in the clear */
     char *name;             /* for people: without the password */
 };
 
-/*
- * A password in the URL wins over one in the file (NULL: no file), whose trailing newline is dropped.
- * Errors are REFRAIN_ERROR_CONFIG.
- */
-struct url *url_parse(const char *text, const char *password_file, GError **error);
+/* What is not in the URL itself. */
+struct url_access {
+    const char *password_file; /* NULL: none. A trailing newline is dropped; a password in the URL wins */
+    struct tls_options tls;    /* for the kinds that use it */
+};
+
+/* access may be NULL. Errors are REFRAIN_ERROR_CONFIG. */
+struct url *url_parse(const char *text, const struct url_access *access, GError **error);
 
 struct url *url_copy(const struct url *url);
 

@@ -15,6 +15,7 @@
 
 struct wire {
     redisContext *context;
+    struct tls_session *tls; /* NULL: in the clear */
     const char *name;
     int64_t last_used;
     unsigned tag;
@@ -109,6 +110,11 @@ struct wire *wire_open(const struct wire_target *target, struct deadline deadlin
     wire->context = context;
     wire->name = target->name;
     wire->last_used = g_get_monotonic_time();
+    if (target->tls) {
+        wire->tls = tls_start(target->tls, context, target->host, target->name, deadline, error);
+        if (!wire->tls)
+            wire_close(&wire);
+    }
     return wire;
 }
 
@@ -117,6 +123,7 @@ void wire_close(struct wire **wire)
     if (!*wire)
         return;
     redisFree((*wire)->context);
+    tls_end((*wire)->tls);
     g_free(*wire);
     *wire = NULL;
 }
@@ -147,15 +154,15 @@ unsigned *wire_tag(struct wire *wire)
 static void job_break(struct wire_job *job, int number)
 {
     const redisReply *last = job->got > 0 ? job->replies[job->got - 1] : NULL;
+    int why = job->wire->context->err == REDIS_ERR_EOF ? ECONNRESET : number;
     if (last && fault_kind(last) == FAULT_SERVER)
         fault_reply(&job->error, job->wire->name, last, false);
     else if (job->wire->context->err == REDIS_ERR_PROTOCOL || job->wire->context->err == REDIS_ERR_OOM)
         g_set_error(&job->error, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE,
                     "redis %s: the answer is not Redis': check that the store URL names the right port",
                     job->wire->name);
-    else
-        fault_errno(&job->error, job->wire->name,
-                    job->wire->context->err == REDIS_ERR_EOF ? ECONNRESET : number);
+    else if (!tls_explain(job->wire->tls, job->wire->name, why, &job->error))
+        fault_errno(&job->error, job->wire->name, why);
 }
 
 static void job_write(struct wire_job *job, bool *written)
@@ -168,7 +175,10 @@ static void job_write(struct wire_job *job, bool *written)
 
 static void job_read(struct wire_job *job)
 {
-    bool more = redisBufferRead(job->wire->context) == REDIS_OK;
+    bool more;
+    do
+        more = redisBufferRead(job->wire->context) == REDIS_OK;
+    while (more && tls_pending(job->wire->tls));
     int number = errno;
     while (more && job->got < job->n) {
         void *reply = NULL;

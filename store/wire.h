@@ -13,6 +13,7 @@
 
 #include "store/resp.h"
 #include "store/deadline.h"
+#include "store/tls.h"
 
 struct wire;
 
@@ -20,9 +21,10 @@ struct wire;
 struct wire_target {
     const char *name, *path, *host;
     uint16_t port;
+    struct tls *tls; /* NULL: in the clear */
 };
 
-/* Connected, and nothing else. The name must outlive the wire. */
+/* Connected, with the TLS handshake done, and nothing else. The name must outlive the wire. */
 struct wire *wire_open(const struct wire_target *target, struct deadline deadline, GError **error);
 
 /* Sets NULL. NULL is fine. */

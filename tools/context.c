@@ -168,6 +168,13 @@ struct store_options context_store_options(const struct context *context, bool r
     /* The password and the replica of the config belong to the config's URL. */
     options.password_file = context->store_url ? NULL : or_null(config->store.password_file);
     options.read_url = context->store_url || !read_only ? NULL : or_null(config->store.read_url);
+    /* Those who gave another URL may mean a server without TLS. */
+    if (!context->store_url || g_str_has_prefix(context->store_url, "rediss")) {
+        options.tls_ca = or_null(config->store.tls_ca);
+        options.tls_cert = or_null(config->store.tls_cert);
+        options.tls_key = or_null(config->store.tls_key);
+        options.tls_name = or_null(config->store.tls_name);
+    }
     options.timeout = config->store.timeout;
     options.ttl = config->store.ttl;
     options.quorum = config->report.quorum;

@@ -21,7 +21,7 @@ _refrain() {
     case $before in
     -c|--config|--lexicon|--message|--from|--spam|--ham|--plot) COMPREPLY=($(compgen -f -- "$word")); return ;;
     --archive) COMPREPLY=($(compgen -d -- "$word")); return ;;
-    --store) COMPREPLY=($(compgen -W 'lmdb: redis:// redis+unix: redis-sentinel:// redis-cluster://' -- "$word")); return ;;
+    --store) COMPREPLY=($(compgen -W 'lmdb: redis:// redis+unix: redis-sentinel:// redis-cluster:// rediss:// rediss-sentinel:// rediss-cluster://' -- "$word")); return ;;
     --sort) COMPREPLY=($(compgen -W 'hits last first' -- "$word")); return ;;
     --state) COMPREPLY=($(compgen -W 'active candidate allowed revoked' -- "$word")); return ;;
     -j|--jobs|--label|--source|--reporter|--limit|--since|--share|--stream|--mutate|--seed) return ;;

@@ -70,6 +70,7 @@ static void free_server(struct servers_redis *server)
     g_free(server->socket);
     g_free(server->url);
     g_free(server->unix_url);
+    g_free(server->tls_url);
     g_free(server->config);
     g_free(server->password);
     g_free(server);
@@ -146,13 +147,20 @@ static void write_config(struct servers_redis *server, const char *lines)
         fail_msg("cannot write %s", server->config);
 }
 
-/* %BUS% in the lines is a second free port. */
+static char *fill_in(const char *lines, const char *name, uint16_t port)
+{
+    g_autofree char *number = g_strdup_printf("%u", port);
+    g_auto(GStrv) parts = g_strsplit(lines, name, -1);
+    return g_strjoinv(number, parts);
+}
+
 static bool launch(struct servers_redis *server, const char *lines, bool loading_will_do)
 {
-    g_autofree char *bus = g_strdup_printf("%u", servers_free_port());
-    g_auto(GStrv) parts = g_strsplit(lines ? lines : "", "%BUS%", -1);
-    g_autofree char *filled = g_strjoinv(bus, parts);
+    lines = lines ? lines : "";
     server->port = servers_free_port();
+    server->tls_port = strstr(lines, "%TLS%") ? servers_free_port() : 0;
+    g_autofree char *half = fill_in(lines, "%BUS%", servers_free_port());
+    g_autofree char *filled = fill_in(half, "%TLS%", server->tls_port);
     write_config(server, filled);
     spawn(server);
     return await_answer(server, loading_will_do);
@@ -162,6 +170,8 @@ static void name_server(struct servers_redis *server)
 {
     server->url = g_strdup_printf("redis://127.0.0.1:%u", server->port);
     server->unix_url = g_strdup_printf("redis+unix:%s", server->socket);
+    if (server->tls_port)
+        server->tls_url = g_strdup_printf("rediss://localhost:%u", server->tls_port);
     if (!alive) {
         alive = g_ptr_array_new_with_free_func((GDestroyNotify)free_server);
         atexit(stop_all);
@@ -199,6 +209,11 @@ static struct servers_redis *start(const char *lines, const char *rdb_folder, bo
 struct servers_redis *servers_start(const char *lines)
 {
     return start(lines, NULL, false);
+}
+
+struct servers_redis *servers_start_sentinel(const char *lines)
+{
+    return start(lines, NULL, true);
 }
 
 struct servers_redis *servers_start_loading(const char *lines, const char *rdb_folder)

@@ -16,16 +16,22 @@
 
 struct servers_redis {
     pid_t pid; /* 0: not running */
-    uint16_t port;
+    uint16_t port, tls_port; /* 0: no TLS */
     char *folder, *socket;
     char *url, *unix_url; /* without a password */
+    char *tls_url;        /* rediss://localhost:…; NULL: no TLS */
     char *config;         /* what restarts use */
     bool sentinel;
     char *password;       /* for servers_ask() */
 };
 
-/* Starts redis-server on a port and on a UNIX socket, and waits until it answers. Lines are of redis.conf. */
+/*
+ * Starts redis-server on a port and on a UNIX socket, and waits until it answers. Lines are of redis.conf;
+ * %BUS% in them is one more free port, %TLS% another one, the tls_port.
+ */
 struct servers_redis *servers_start(const char *lines);
+/* The same as a sentinel. */
+struct servers_redis *servers_start_sentinel(const char *lines);
 
 /* The same, without waiting for more than that it listens: for servers that load for long. */
 struct servers_redis *servers_start_loading(const char *lines, const char *rdb_folder);

@@ -1,9 +1,10 @@
 #include <string.h>
 
+#include "tests/store/certs.h"
 #include "tests/store/contract.h"
 #include "tests/store/servers.h"
 
-/* Built once for each way to reach Redis: CONTRACT_KIND is tcp, unix, sentinel or cluster. */
+/* Built once for each way to reach Redis: CONTRACT_KIND is tcp, unix, tls, sentinel or cluster. */
 static struct servers_redis *one;
 static struct servers_family *family;
 static struct servers_cluster *cluster;
@@ -13,6 +14,33 @@ static bool is_kind(const char *kind)
     return strcmp(CONTRACT_KIND, kind) == 0;
 }
 
+#ifdef CONTRACT_TLS
+static struct certs *certs;
+
+/* The test's CA takes the place of the system's. */
+static struct servers_redis *start_tls(void)
+{
+    certs = certs_new();
+    certs_make_ca(certs, "ca");
+    certs_make(certs, "server", "ca", "DNS:localhost", 86400);
+    g_setenv("SSL_CERT_FILE", certs_path(certs, "ca.pem"), TRUE);
+    g_autofree char *lines = certs_lines(certs, "server", "ca", "no");
+    return servers_start(lines);
+}
+
+static void stop_tls(void)
+{
+    certs_free(&certs);
+}
+#else
+static struct servers_redis *start_tls(void)
+{
+    return NULL;
+}
+
+static void stop_tls(void) {}
+#endif
+
 static void start(const char *folder)
 {
     (void)folder;
@@ -21,7 +49,7 @@ static void start(const char *folder)
     else if (is_kind("cluster"))
         cluster = servers_start_cluster("");
     else
-        one = servers_start("");
+        one = is_kind("tls") ? start_tls() : servers_start("");
 }
 
 static void stop(void)
@@ -32,6 +60,7 @@ static void stop(void)
         servers_stop_cluster(&cluster);
     else
         servers_stop(&one);
+    stop_tls();
 }
 
 /* The i-th server that holds keys; NULL after the last. */
@@ -49,7 +78,10 @@ static char *empty_store(const char *folder, unsigned nth)
         servers_do(server(i), "FLUSHALL");
     if (family)
         return g_strdup(family->url);
-    return g_strdup(cluster ? cluster->url : is_kind("unix") ? one->unix_url : one->url);
+    return g_strdup(cluster           ? cluster->url
+                    : one->tls_url    ? one->tls_url
+                    : is_kind("unix") ? one->unix_url
+                                      : one->url);
 }
 
 static int by_text(const void *a, const void *b)
