@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "store/turn.h"
 
 #define MAP_START   (UINT64_C(1) << 20)
 #define MAP_STEP    (UINT64_C(1) << 30) /* it doubles, but grows by no more than this */
@@ -15,6 +17,7 @@
 #define READERS_MAX 1024
 #define NAMES_MAX   256 /* two a lexicon */
 #define FORKED      (-1)
+#define PATIENCE    5000 /* milliseconds for the turn to write */
 
 /*
  * LMDB forbids opening a file twice in one process (closing one would drop the locks of the other), so the
@@ -33,6 +36,8 @@ struct lmdb_env {
     MDB_env *env;
     pthread_rwlock_t resize;   /* read-locked by every transaction: the map only changes between them */
     pthread_mutex_t databases; /* LMDB opens databases one at a time */
+    struct turn *turn;         /* to write */
+    _Atomic(MDB_txn *) writer; /* whose turn it is */
 };
 
 static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -95,8 +100,28 @@ static bool say(const char *path, uint64_t limit, int code, GError **error)
     return false;
 }
 
+/* Somebody else has been writing for too long. */
+static bool say_who_writes(const struct lmdb_env *env, GError **error)
+{
+    pid_t pid = turn_holder(env->turn);
+    g_autofree char *file = g_strdup_printf("/proc/%d/comm", (int)pid), *name = NULL;
+    g_autofree char *who = g_strdup("another process");
+    if (pid > 0 && g_file_get_contents(file, &name, NULL, NULL)) {
+        g_free(who);
+        who = g_strdup_printf("process %d (%s)", (int)pid, g_strchomp(name));
+    }
+    g_set_error(
+        error, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE,
+        "lmdb:%s: %s has been writing for %d seconds: see whether it is stopped; kill -CONT lets it go on, "
+        "and nothing is lost when it is killed",
+        env->path, who, PATIENCE / 1000);
+    return false;
+}
+
 bool lmdb_env_fail(const struct lmdb_env *env, int code, GError **error)
 {
+    if (code == ETIMEDOUT)
+        return say_who_writes(env, error);
     return say(env->path, env->limit, code, error);
 }
 
@@ -158,6 +183,9 @@ static int open_handle(struct lmdb_env *env, bool made)
     }
     if (made)
         share_files(env->path);
+    int fd;
+    mdb_env_get_fd(env->env, &fd);
+    env->turn = turn_new(fd);
     mdb_reader_check(env->env, &dead);
     return 0;
 }
@@ -254,6 +282,7 @@ void lmdb_env_close(struct lmdb_env *env)
         if (!env->read_only)
             mdb_env_sync(env->env, 1);
         mdb_env_close(env->env);
+        turn_free(env->turn);
         free_env(env);
     }
     pthread_mutex_unlock(&list_mutex);
@@ -274,11 +303,9 @@ static int adopt_size(struct lmdb_env *env)
     return code;
 }
 
-int lmdb_env_begin(struct lmdb_env *env, bool write, MDB_txn **txn_out)
+static int begin(struct lmdb_env *env, bool write, MDB_txn **txn_out)
 {
     int dead;
-    if (env->pid != getpid())
-        return FORKED;
     for (unsigned attempt = 0;; attempt++) {
         pthread_rwlock_rdlock(&env->resize);
         int code = mdb_txn_begin(env->env, NULL, write ? 0 : MDB_RDONLY, txn_out);
@@ -297,17 +324,50 @@ int lmdb_env_begin(struct lmdb_env *env, bool write, MDB_txn **txn_out)
     }
 }
 
+int lmdb_env_begin(struct lmdb_env *env, bool write, MDB_txn **txn_out)
+{
+    if (env->pid != getpid())
+        return FORKED;
+    if (!write)
+        return begin(env, false, txn_out);
+    int code = turn_take(env->turn, deadline_in(PATIENCE));
+    if (code)
+        return code;
+    code = begin(env, true, txn_out);
+    if (code == 0)
+        atomic_store(&env->writer, *txn_out);
+    else
+        turn_give(env->turn);
+    return code;
+}
+
+static bool is_writer(struct lmdb_env *env, const MDB_txn *txn)
+{
+    return txn == atomic_load(&env->writer);
+}
+
+static void end(struct lmdb_env *env, bool wrote)
+{
+    pthread_rwlock_unlock(&env->resize);
+    if (wrote) {
+        atomic_store(&env->writer, NULL);
+        turn_give(env->turn);
+    }
+}
+
 int lmdb_env_commit(struct lmdb_env *env, MDB_txn *txn)
 {
+    bool wrote = is_writer(env, txn);
     int code = mdb_txn_commit(txn);
-    pthread_rwlock_unlock(&env->resize);
+    end(env, wrote);
     return code;
 }
 
 void lmdb_env_abort(struct lmdb_env *env, MDB_txn *txn)
 {
+    bool wrote = is_writer(env, txn);
     mdb_txn_abort(txn);
-    pthread_rwlock_unlock(&env->resize);
+    end(env, wrote);
 }
 
 int lmdb_env_grow(struct lmdb_env *env, bool to_delete)
@@ -342,18 +402,25 @@ void lmdb_env_reserve(struct lmdb_env *env, uint64_t room)
     pthread_rwlock_unlock(&env->resize);
 }
 
-int lmdb_env_database(struct lmdb_env *env, const char *name, unsigned flags, MDB_dbi *dbi_out)
+static int open_database(struct lmdb_env *env, const char *name, unsigned flags, MDB_dbi *dbi_out)
 {
     MDB_txn *txn;
-    pthread_mutex_lock(&env->databases);
     int code = lmdb_env_begin(env, flags & MDB_CREATE, &txn);
-    if (code == 0) {
-        code = mdb_dbi_open(txn, name, flags, dbi_out);
-        if (code == 0)
-            code = lmdb_env_commit(env, txn);
-        else
-            lmdb_env_abort(env, txn);
-    }
+    if (code)
+        return code;
+    code = mdb_dbi_open(txn, name, flags, dbi_out);
+    if (code == 0)
+        return lmdb_env_commit(env, txn);
+    lmdb_env_abort(env, txn);
+    return code;
+}
+
+int lmdb_env_database(struct lmdb_env *env, const char *name, unsigned flags, MDB_dbi *dbi_out)
+{
+    pthread_mutex_lock(&env->databases);
+    int code = open_database(env, name, flags & ~(unsigned)MDB_CREATE, dbi_out);
+    if (code == MDB_NOTFOUND && flags & MDB_CREATE)
+        code = open_database(env, name, flags, dbi_out);
     pthread_mutex_unlock(&env->databases);
     return code;
 }

@@ -22,7 +22,7 @@ MDB_env *lmdb_env_handle(struct lmdb_env *env);
 
 /*
  * A transaction, to be ended by lmdb_env_commit() or lmdb_env_abort(), soon: the map cannot grow meanwhile.
- * LMDB's codes.
+ * LMDB's codes; ETIMEDOUT when another process has been writing for five seconds.
  */
 int lmdb_env_begin(struct lmdb_env *env, bool write, MDB_txn **txn_out);
 int lmdb_env_commit(struct lmdb_env *env, MDB_txn *txn);
@@ -37,7 +37,10 @@ int lmdb_env_grow(struct lmdb_env *env, bool to_delete);
 /* Makes room in the map for so many bytes more, as far as the limit lets it. No transaction may be open. */
 void lmdb_env_reserve(struct lmdb_env *env, uint64_t room);
 
-/* Opens a named database in a transaction of its own. MDB_NOTFOUND when it is not there to be read. */
+/*
+ * Opens a named database in a transaction of its own, which writes only to make it. MDB_NOTFOUND when it is
+ * not there to be read.
+ */
 int lmdb_env_database(struct lmdb_env *env, const char *name, unsigned flags, MDB_dbi *dbi_out);
 
 /* A sentence for an LMDB code or an errno; always false. */

@@ -147,6 +147,97 @@ static unsigned fill(struct world *w, struct store *store, GError **error)
     return n;
 }
 
+/* The child begins a batch, so that it is the writer, and stops. */
+static pid_t start_frozen_writer(struct world *w)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        struct store *store = open_url(w, w->url, false, NULL);
+        bool writing = store && store_batch_begin(store, NULL) && report(w, store, 1000, NULL, NULL);
+        raise(SIGSTOP);
+        _exit(writing && store_batch_end(store, NULL) ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+    assert_true(WIFSTOPPED(status));
+    return child;
+}
+
+/* No write within the deadline, and a sentence that has the process in it. */
+static void assert_says_who_writes(struct world *w, pid_t writer)
+{
+    g_autofree char *name = g_strdup_printf("process %d (", (int)writer);
+    GError *error = NULL;
+    int64_t begin = g_get_monotonic_time();
+    assert_false(report(w, w->store, 2000, NULL, &error));
+    int64_t took = g_get_monotonic_time() - begin;
+    assert_true(g_error_matches(error, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE));
+    if (!strstr(error->message, name) || !strstr(error->message, "kill -CONT"))
+        fail_msg("%s", error->message);
+    g_error_free(error);
+    assert_in_range(took, 4 * G_USEC_PER_SEC, 8 * G_USEC_PER_SEC);
+}
+
+static void assert_looks_up_at_once(struct world *w, uint64_t campaign)
+{
+    int64_t begin = g_get_monotonic_time();
+    for (unsigned i = 0; i < 100; i++) {
+        assert_true(is_found(w, w->store, 0));
+        store_hit(w->store, campaign);
+    }
+    assert_true(g_get_monotonic_time() - begin < G_USEC_PER_SEC);
+}
+
+static gpointer say_who_writes(gpointer user)
+{
+    struct world *w = user;
+    GError *error = NULL;
+    bool wrote = report(w, w->store, 3000, NULL, &error);
+    g_clear_error(&error);
+    return GINT_TO_POINTER(wrote);
+}
+
+static void a_frozen_writer_holds_up_no_one_for_long(void **state)
+{
+    struct world *w = *state;
+    uint64_t campaign;
+    struct store *first = open_or_fail(w, w->url);
+    assert_true(report(w, first, 0, &campaign, NULL));
+    store_close(&first);
+    pid_t writer = start_frozen_writer(w);
+    w->store = open_or_fail(w, w->url); /* what is there already is opened without writing */
+    assert_looks_up_at_once(w, campaign);
+    /* Threads wait for each other and for the process, all in the same time. */
+    GThread *thread = g_thread_new("report", say_who_writes, w);
+    assert_says_who_writes(w, writer);
+    assert_false(GPOINTER_TO_INT(g_thread_join(thread)));
+    assert_looks_up_at_once(w, campaign);
+    kill(writer, SIGCONT);
+    int status;
+    assert_int_equal(waitpid(writer, &status, 0), writer);
+    assert_int_equal(status, 0);
+    assert_true(report(w, w->store, 2000, NULL, NULL));
+    assert_true(is_found(w, w->store, 1000));
+    assert_true(is_found(w, w->store, 2000));
+}
+
+static void a_frozen_writer_that_is_killed_leaves_its_place_at_once(void **state)
+{
+    struct world *w = *state;
+    w->store = open_or_fail(w, w->url);
+    assert_true(report(w, w->store, 0, NULL, NULL));
+    store_close(&w->store);
+    pid_t writer = start_frozen_writer(w);
+    w->store = open_or_fail(w, w->url);
+    kill(writer, SIGKILL);
+    waitpid(writer, NULL, 0);
+    int64_t begin = g_get_monotonic_time();
+    assert_true(report(w, w->store, 2000, NULL, NULL));
+    assert_true(g_get_monotonic_time() - begin < 2 * G_USEC_PER_SEC);
+    assert_false(is_found(w, w->store, 1000));
+    assert_true(is_found(w, w->store, 2000));
+}
+
 static void at_the_limit_nothing_is_lost_and_forgetting_helps(void **state)
 {
     struct world *w = *state;
@@ -329,6 +420,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(kill_in_the_middle_of_writes_loses_nothing),
+        TEST(a_frozen_writer_holds_up_no_one_for_long),
+        TEST(a_frozen_writer_that_is_killed_leaves_its_place_at_once),
         TEST(at_the_limit_nothing_is_lost_and_forgetting_helps),
         TEST(a_full_disk_is_an_error_and_loses_nothing),
         TEST(a_map_that_another_process_grew_is_followed),
