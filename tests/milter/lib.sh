@@ -160,7 +160,7 @@ say() {
 }
 
 # send FILE FROM TO...: hands in a message at $smtp_port; $reply is the answer to DATA, or to what failed.
-# XCLIENT holds attributes that Postfix shall believe of the client.
+# XCLIENT holds attributes that Postfix shall believe of the client; AUTH is user:password, to log in with.
 send() {
     local file=$1 from=$2 to
     shift 2
@@ -168,6 +168,10 @@ send() {
     read_reply
     say "EHLO client.example.net"
     if [ -n "${XCLIENT-}" ]; then say "XCLIENT $XCLIENT" && say "EHLO client.example.net"; fi
+    if [ -n "${AUTH-}" ]; then
+        say "AUTH PLAIN $(printf '\0%s\0%s' "${AUTH%%:*}" "${AUTH#*:}" | base64)"
+        logged_in=$reply
+    fi
     say "MAIL FROM:<$from>"
     for to in "$@"; do say "RCPT TO:<$to>"; done
     if say DATA && [[ $reply == 354* ]]; then

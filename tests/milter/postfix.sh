@@ -71,6 +71,59 @@ postlog   unix-dgram n - n - 1 postlogd
 END
 }
 
+# start_sasl USER PASSWORD: a private Dovecot with nothing but its authentication, which Postfix is told to ask.
+# The two versions of Dovecot that Debian has want their configuration in different words.
+start_sasl() {
+    command -v dovecot >/dev/null || skip_all "dovecot is not installed"
+    mkdir -p "$dir/queue/private" "$dir/dovecot"
+    chown postfix "$dir/queue/private"
+    echo "$1:{PLAIN}$2" >"$dir/dovecot/users"
+    case $(dovecot --version) in
+    2.3*)
+        cat <<END
+disable_plaintext_auth = no
+passdb {
+  driver = passwd-file
+  args = $dir/dovecot/users
+}
+END
+        ;;
+    *)
+        cat <<END
+dovecot_config_version = 2.4.0
+dovecot_storage_version = 2.4.0
+auth_allow_cleartext = yes
+passdb passwd-file {
+  passwd_file_path = $dir/dovecot/users
+}
+END
+        ;;
+    esac >"$dir/dovecot/dovecot.conf"
+    cat >>"$dir/dovecot/dovecot.conf" <<END
+base_dir = $dir/dovecot/run
+state_dir = $dir/dovecot
+log_path = $dir/dovecot.log
+protocols =
+ssl = no
+auth_mechanisms = plain
+auth_failure_delay = 0
+service auth {
+  unix_listener $dir/queue/private/auth {
+    user = postfix
+    mode = 0600
+  }
+}
+END
+    cat >>"$dir/postfix/main.cf" <<END
+smtpd_sasl_auth_enable = yes
+smtpd_sasl_type = dovecot
+smtpd_sasl_path = private/auth
+END
+    dovecot -F -c "$dir/dovecot/dovecot.conf" >"$dir/dovecot-start.log" 2>&1 &
+    pids="$pids $!"
+    await [ -S "$dir/queue/private/auth" ] || die "Dovecot does not start"
+}
+
 start_postfix() {
     postfix -c "$dir/postfix" start >"$dir/postfix-start.log" 2>&1 || die "Postfix does not start"
     await listens "$smtp_port" || die "Postfix does not answer"

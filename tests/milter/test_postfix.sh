@@ -29,6 +29,7 @@ configure <<END
 [exempt]
 END
 start_milter
+start_sasl alice sesame
 start_postfix
 report "$mails/spam.eml"
 
@@ -63,8 +64,10 @@ check "forged X-Refrain headers are removed, and nothing else" cmp "$dir/with" "
 
 # --- exempt ---------------------------------------------------------------------------------------------
 clear_mail
-check "mail of an authenticated sender passes" \
-    eval 'XCLIENT="LOGIN=alice ADDR=198.51.100.7" send "$mails/spam-close.eml" offers@spam.example user@example.org'
+XCLIENT=ADDR=198.51.100.7 AUTH=alice:open send "$mails/spam-close.eml" offers@spam.example user@example.org
+check "who fails to log in is judged like any other" matches "$logged_in $reply" '^535 .* 550 5\.7\.1 '
+XCLIENT=ADDR=198.51.100.7 AUTH=alice:sesame send "$mails/spam-close.eml" offers@spam.example user@example.org
+check "who logs in by AUTH PLAIN is an authenticated sender, and his mail passes" matches "$logged_in $reply" '^235 .* 250 '
 file=$(delivered user 1)
 check "without a header" lacks "$file" X-Refrain
 check "and the log says why" has "$dir/milter.log" "skipped exempt=authenticated action=none"
@@ -128,7 +131,7 @@ check "mail to a trap and to others is judged like any other" \
     eval '! send "$dir/mixed.eml" offers@spam.example trap@example.org user@example.org && [[ $reply == 550* ]]'
 check "and is a report all the same" grep -qE 'match campaign=.* report=(merged|duplicate) .*action=reject' "$dir/milter.log"
 check "exempt mail to a trap is no report" \
-    eval 'XCLIENT=LOGIN=alice send "$mails/ham.eml" alice@example.org trap@example.org && [ -n "$(delivered trap 1)" ]'
+    eval 'AUTH=alice:sesame send "$mails/ham.eml" alice@example.org trap@example.org && [ -n "$(delivered trap 1)" ]'
 
 configure <<END
 [exempt]
@@ -186,7 +189,7 @@ END
     send "$mails/ham.eml" offers@spam.example user@example.org
     check "or is put off when that is wished" matches "$reply" '^451 4\.3\.0 '
     check "but never for authenticated senders" \
-        eval 'XCLIENT=LOGIN=alice send "$mails/ham.eml" ingrid@example.net user@example.org'
+        eval 'AUTH=alice:sesame send "$mails/ham.eml" ingrid@example.net user@example.org'
     start_redis
     report "$mails/spam.eml"
     check "when Redis is back, so is the filter" await rejects
