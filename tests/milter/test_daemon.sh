@@ -85,7 +85,12 @@ check "the pid-file has the pid" [ "$(cat "$dir/socket/pid")" = "$milter_pid" ]
 "$load" -c 10 -n 20000 "$socket" "$mails" >"$dir/load.log" 2>&1 &
 load_pid=$!
 # In bursts, so that most come while the main thread is busy with one: those are libmilter's to take, if it can.
-for i in $(seq 2000); do kill -HUP "$milter_pid"; [ $((i % 100)) != 0 ] || sleep 0.02; done
+for burst in $(seq 20); do
+    before=$(reloads)
+    for i in $(seq 100); do kill -HUP "$milter_pid"; done
+    await eval '[ "$(reloads)" -gt "$before" ]' || break
+done
+check "every burst of SIGHUPs is a reload" [ "$(reloads)" -gt "$before" ]
 check "thousands of SIGHUPs under load drop no session" wait $load_pid
 check "and the daemon lives" kill -0 "$milter_pid"
 cp "$dir/refrain.conf" "$dir/good.conf"
