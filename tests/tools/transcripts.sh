@@ -10,7 +10,8 @@
 # A command that ends in "# sorted" prints in no order: its lines are compared sorted.
 #
 # What differs from run to run is replaced: campaign ids by C1, C2, … in the order in which they appear,
-# ages and times by AGE and TIME, the store's name, version, size and latency. Runs of spaces are one.
+# ages and times by AGE and TIME, the store's name, version, size and latency. Runs of spaces are one, and zeros at
+# the end of a similarity go, as the versions of jq differ in that.
 # REWRITE=1 writes what it sees back into the transcripts, to be read before it is committed.
 . "$SRCDIR/tests/tools/lib.sh"
 need jq jq
@@ -24,6 +25,7 @@ normalise() {
     sed -E -e "s#$store_name#STORE#g; s#$work#WORK#g" \
         -e 's/(LMDB|Redis) [0-9][^,]*(, [0-9.]+ [KMGT]?B, answers in [0-9.]+ ms)/SERVER, SIZE, answers in TIME/' \
         -e 's/(LMDB|Redis) [0-9][^,]*, ([0-9,]+ campaigns), [0-9.]+ ms/SERVER, \2, TIME/' \
+        -e 's/("similarity":[0-9]+)(\.[0-9]*[1-9])?\.?0+([,}])/\1\2\3/' \
         -e 's/20[0-9]{2}-[0-9]{2}-[0-9]{2}[ T][0-9:]+Z? ?(\((now|[0-9]+[smhd] ago)\))?/TIME/g' \
         -e 's/ (now|[0-9]+s) +(now|[0-9]+s) / AGE AGE /' -e '/\t/!s/ +/ /g' -e 's/[ ]+$//; s/^$/~/' |
         awk -v ids="$work/ids" '
