@@ -33,11 +33,18 @@ need jq jq
 
 # --- Dovecot: imapsieve
 mkdir -p home/Maildir
-cat >dovecot.conf <<END
+case $(dovecot --version) in
+2.3*)
+    sample=dovecot-refrain.conf
+    echo "mail_location = maildir:$work/home/Maildir" ;;
+*)
+    sample=dovecot-2.4-refrain.conf
+    printf '%s\n' "dovecot_config_version = 2.4.0" "dovecot_storage_version = 2.4.0" "mail_driver = maildir" "mail_path = $work/home/Maildir" ;;
+esac >dovecot.conf
+cat >>dovecot.conf <<END
 base_dir = $work/run
 protocols = imap
 ssl = no
-mail_location = maildir:$work/home/Maildir
 mail_home = $work/home
 mail_uid = $(id -u nobody)
 mail_gid = $(id -g nobody)
@@ -47,14 +54,14 @@ namespace inbox {
   inbox = yes
 }
 END
-cat samples/dovecot-refrain.conf >>dovecot.conf
+cat samples/$sample >>dovecot.conf
 chmod a+r dovecot.conf
 sievec -c "$work/dovecot.conf" samples/report-spam.sieve && sievec -c "$work/dovecot.conf" samples/report-ham.sieve || exit 99
 chmod a+r samples/*.svbin
 chown -R nobody home
 
 session() { # IMAP commands on stdin, before the log-in of a real client
-    (cat; printf 'z LOGOUT\r\n') | USER=ines HOME=$work/home timeout 30 setpriv --reuid nobody --regid "$(id -g nobody)" --clear-groups \
+    (cat; printf 'z LOGOUT\r\n') | USER=ines HOME=$work/home DOVECOT_PRESERVE_ENVS="USER HOME" timeout 30 setpriv --reuid nobody --regid "$(id -g nobody)" --clear-groups \
         $imap -c "$work/dovecot.conf" >imap.out 2>>imap.err || cat imap.out imap.err
 }
 append() { # append MAILBOX FILE
