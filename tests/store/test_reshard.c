@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "tests/store/many.h"
@@ -55,6 +56,25 @@ static void move_key(const struct move *move, const char *key)
     servers_do(move->from, "MIGRATE 127.0.0.1 %d %s 0 5000", (int)move->to->port, key);
 }
 
+/* The word of a node that has not heard of the last epoch would count for nothing when it takes the slot
+ * back. */
+static bool all_know_the_epoch(void)
+{
+    g_autofree char *first = NULL;
+    for (int i = 0; i < SERVERS_NODES; i++) {
+        redisReply *reply = servers_ask(cluster->nodes[i], "CLUSTER INFO");
+        const char *epoch = strstr(reply->str, "cluster_current_epoch:");
+        assert_non_null(epoch);
+        g_autofree char *line = g_strndup(epoch, strcspn(epoch, "\r\n"));
+        freeReplyObject(reply);
+        if (first && strcmp(first, line) != 0)
+            return false;
+        if (!first)
+            first = g_steal_pointer(&line);
+    }
+    return true;
+}
+
 static bool all_agree(void *user)
 {
     struct move *move = user;
@@ -70,7 +90,7 @@ static bool all_agree(void *user)
         if (!agrees)
             return false;
     }
-    return true;
+    return all_know_the_epoch();
 }
 
 static void end_move(struct move *move)
