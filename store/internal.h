@@ -16,6 +16,7 @@
 #define STORE_ATTEMPTS   32 /* of a change that others get in the way of */
 
 struct hits;
+struct clean;
 
 struct store {
     struct backend *backend;
@@ -28,9 +29,12 @@ struct store {
     int64_t ttl;     /* seconds; 0: for ever */
     unsigned quorum;
     char **trusted;
+    double clean_share;
+    unsigned clean_days;
     bool read_only;
     bool simhash_tables;
     struct hits *hits;
+    struct clean *clean;
     atomic_uint_fast64_t lookups, errors, timeouts;
 };
 
@@ -94,5 +98,14 @@ struct hits *hits_start(struct store *store);
 void hits_add(struct hits *hits, uint32_t number);
 /* Writes what is still held. */
 void hits_stop(struct hits **hits);
+
+/* --- clean.c ------------------------------------------------------------------------------------ */
+
+struct clean *clean_start(struct store *store);
+/* Writes what is still held. */
+void clean_stop(struct clean **clean);
+
+/* Clean messages of each of the days that are kept, today first. */
+bool clean_totals(struct store *store, uint32_t out[STORE_CLEAN_DAYS], GError **error);
 
 #endif

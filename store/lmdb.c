@@ -8,10 +8,11 @@
 #include "store/lmdb_env.h"
 
 /*
- * The embedded backend. Two databases for each lexicon, with integers as keys:
+ * The embedded backend. Three databases for each lexicon, with integers as keys:
  *
  *      <lexicon id>.sets      bucket          ─▶  sorted array of 64-bit members
  *      <lexicon id>.records   campaign number ─▶  record
+ *      <lexicon id>.counts    day             ─▶  BACKEND_COUNTERS 32-bit counters
  *
  * A change is one write transaction, so that it is atomic and the decision it was based on is checked in it.
  * In a batch it is a transaction inside the batch's: many changes, one flush to the disk.
@@ -22,11 +23,12 @@
 struct lmdb_backend {
     struct backend base;
     struct lmdb_env *env;
-    char records_name[32], sets_name[32];
+    char records_name[32], sets_name[32], counts_name[32];
     bool read_only;
     pthread_mutex_t opening;
     atomic_bool opened; /* the databases are there: of a store that is only read they may come later */
-    MDB_dbi records, sets;
+    MDB_dbi records, sets, counts;
+    bool counted;         /* counts is there: of a store that is only read it may be missing */
     MDB_txn *batch;       /* of one thread */
     GThread *batch_owner; /* NULL: there is no batch */
     int batch_code;       /* why it failed */
@@ -46,6 +48,11 @@ static int open_databases(struct lmdb_backend *self)
     int code = lmdb_env_database(self->env, self->records_name, flags, &self->records);
     if (code == 0)
         code = lmdb_env_database(self->env, self->sets_name, flags, &self->sets);
+    if (code == 0) {
+        code = lmdb_env_database(self->env, self->counts_name, flags, &self->counts);
+        self->counted = code == 0;
+        code = code == MDB_NOTFOUND ? 0 : code;
+    }
     if (code == 0)
         atomic_store(&self->opened, true);
     pthread_mutex_unlock(&self->opening);
@@ -387,6 +394,90 @@ static bool recount(struct backend *backend, uint64_t campaigns, int64_t timeout
     return true;
 }
 
+/* --- counters by the day ------------------------------------------------------------------------ */
+
+static int drop_old(const struct lmdb_backend *self, MDB_txn *txn, uint32_t today)
+{
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    int code = mdb_cursor_open(txn, self->counts, &cursor);
+    if (code)
+        return code;
+    while ((code = mdb_cursor_get(cursor, &key, &value, MDB_FIRST)) == 0) {
+        size_t day;
+        memcpy(&day, key.mv_data, sizeof day);
+        if (day + BACKEND_COUNT_DAYS > today || (code = mdb_cursor_del(cursor, 0)))
+            break;
+    }
+    mdb_cursor_close(cursor);
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+/* A transaction of its own, that makes room where it must. */
+static int change_counts(struct lmdb_backend *self, uint32_t today, const struct backend_count *counts,
+                         unsigned n)
+{
+    uint32_t numbers[BACKEND_COUNTERS] = { 0 };
+    MDB_val value;
+    MDB_txn *txn;
+    int code = open_databases(self);
+    if (code == 0)
+        code = lmdb_env_begin(self->env, true, &txn);
+    if (code)
+        return code;
+    if (n > 0 && (code = get(txn, self->counts, today, &value)) == 0)
+        memcpy(numbers, value.mv_data, MIN(value.mv_size, sizeof numbers));
+    for (unsigned i = 0; i < n; i++)
+        numbers[counts[i].counter] += MIN(counts[i].n, UINT32_MAX - numbers[counts[i].counter]);
+    if (n > 0 && (code == 0 || code == MDB_NOTFOUND))
+        code = put(txn, self->counts, today, numbers, sizeof numbers);
+    if (code == 0)
+        code = drop_old(self, txn, today);
+    if (code == 0)
+        return lmdb_env_commit(self->env, txn);
+    lmdb_env_abort(self->env, txn);
+    return code;
+}
+
+static bool count(struct backend *backend, uint32_t day, const struct backend_count *counts, unsigned n,
+                  int64_t timeout, GError **error)
+{
+    struct lmdb_backend *self = self_of(backend);
+    (void)timeout;
+    int code = change_counts(self, day, counts, n);
+    while (code == MDB_MAP_FULL && (code = lmdb_env_grow(self->env, n == 0)) == 0)
+        code = change_counts(self, day, counts, n);
+    return code == 0 || lmdb_env_fail(self->env, code, error);
+}
+
+static bool drop_counts(struct backend *backend, uint32_t today, GError **error)
+{
+    return count(backend, today, NULL, 0, 0, error);
+}
+
+static bool read_counts(struct backend *backend, uint32_t today, const uint32_t *counters, unsigned n,
+                        uint32_t *out, int64_t timeout, GError **error)
+{
+    struct lmdb_backend *self = self_of(backend);
+    MDB_txn *txn;
+    MDB_val value;
+    (void)timeout;
+    memset(out, 0, (size_t)n * BACKEND_COUNT_DAYS * sizeof *out);
+    int code = begin_reading(self, &txn);
+    if (code)
+        return code == MDB_NOTFOUND || lmdb_env_fail(self->env, code, error);
+    for (unsigned day = 0; day < BACKEND_COUNT_DAYS && self->counted; day++, out += n) {
+        code = get(txn, self->counts, today - day, &value);
+        if (code != 0 && code != MDB_NOTFOUND)
+            break;
+        for (unsigned i = 0; i < n && code == 0; i++)
+            if ((counters[i] + 1) * sizeof *out <= value.mv_size)
+                memcpy(&out[i], (const uint32_t *)value.mv_data + counters[i], sizeof *out);
+    }
+    end_reading(self, txn);
+    return code == 0 || code == MDB_NOTFOUND || lmdb_env_fail(self->env, code, error);
+}
+
 /* --- about the store ---------------------------------------------------------------------------- */
 
 /* The names of the record databases of other lexicons. */
@@ -488,6 +579,9 @@ static const struct backend_ops ops = {
     .batch_begin = batch_begin,
     .batch_end = batch_end,
     .walk = walk,
+    .count = count,
+    .counts = read_counts,
+    .drop_counts = drop_counts,
     .recount = recount,
     .stats = stats,
     .ping = ping,
@@ -507,6 +601,8 @@ struct backend *lmdb_backend_open(const struct url *url, const struct backend_pl
     g_snprintf(self->records_name, sizeof self->records_name, "%016" G_GINT64_MODIFIER "x.records",
                plan->lexicon);
     g_snprintf(self->sets_name, sizeof self->sets_name, "%016" G_GINT64_MODIFIER "x.sets", plan->lexicon);
+    g_snprintf(self->counts_name, sizeof self->counts_name, "%016" G_GINT64_MODIFIER "x.counts",
+               plan->lexicon);
     int code = open_databases(self);
     if (code && !(code == MDB_NOTFOUND && plan->read_only)) {
         lmdb_env_fail(env, code, error);

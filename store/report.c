@@ -13,6 +13,7 @@ struct placement {
     bool allowed_only; /* allow: only allowed prototypes count as the same */
     int best;          /* record that it joins, -1: none */
     bool duplicate;
+    bool active;  /* what it joins acts already */
     int refusing; /* record of an allowed prototype that it resembles, -1: none */
 };
 
@@ -54,6 +55,7 @@ static void place(const struct store *store, const struct search *search, const 
         if (out->best < 0 || beats(&fit, duplicate, &best, out->duplicate)) {
             out->best = (int)i;
             out->duplicate = duplicate;
+            out->active = fit.state == STORE_ACTIVE;
             best = fit;
         }
     }
@@ -161,7 +163,7 @@ struct job {
     const struct signature_rule *rule;
     const struct store_report *report;
     bool allow;
-    bool locked;
+    bool locked, asked;
     uint64_t lock, token;
     /* what became of it */
     enum store_outcome outcome;
@@ -258,6 +260,18 @@ static void release_lock(struct job *job)
     job->locked = false;
 }
 
+/* What is only counted changes nothing for anybody's mail; anything else may hurt. Asked once a report. */
+static bool is_too_common(struct job *job, const struct placement *placement, bool *too_common_out,
+                          GError **error)
+{
+    struct store_commonness commonness = { 0 };
+    bool harmless = job->allow || job->report->force || (placement->duplicate && placement->active);
+    bool ok = harmless || job->asked || store_commonness(job->store, job->signatures, &commonness, error);
+    job->asked |= !harmless;
+    *too_common_out = ok && commonness.too_common;
+    return ok;
+}
+
 /* One attempt. *done_out is false when somebody else was faster. */
 static bool attempt(struct job *job, bool *done_out, GError **error)
 {
@@ -272,6 +286,14 @@ static bool attempt(struct job *job, bool *done_out, GError **error)
     if (!job->allow && placement.refusing >= 0) {
         job->outcome = STORE_REFUSED;
         job->number = search.records[placement.refusing].number;
+        return true;
+    }
+    bool too_common;
+    if (!is_too_common(job, &placement, &too_common, error))
+        return false;
+    if (too_common) {
+        job->outcome = STORE_REFUSED;
+        job->number = 0;
         return true;
     }
     GError *failure = NULL;
@@ -335,7 +357,7 @@ static bool run(struct job *job, uint64_t *campaign_out, GError **error)
         g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE,
                     "%s: too many others write the same campaign: try again", job->store->name);
     if (ok && done && campaign_out)
-        *campaign_out = campaign_id(job->store->lexicon_id, job->number);
+        *campaign_out = job->number ? campaign_id(job->store->lexicon_id, job->number) : 0;
     return ok && done;
 }
 

@@ -9,6 +9,8 @@ const struct store_options store_default_options = {
     .timeout = 200,
     .ttl = INT64_C(90) * 24 * 3600 * 1000,
     .quorum = 1,
+    .clean_share = 0.01,
+    .clean_days = 3,
 };
 
 /* What is not on the mail's path may take its time; but no call hangs. */
@@ -92,9 +94,12 @@ struct store *store_open(const struct store_options *options, struct lexicon *le
         store->ttl = (options->ttl + 999) / 1000;
         store->quorum = MAX(options->quorum, 1);
         store->trusted = g_strdupv((char **)options->trusted);
+        store->clean_share = options->clean_share;
+        store->clean_days = MAX(options->clean_days, 1);
         store->read_only = options->read_only;
         store->simhash_tables = options->simhash_tables;
         store->hits = options->read_only ? NULL : hits_start(store);
+        store->clean = options->read_only ? NULL : clean_start(store);
     }
     url_free(&url);
     return store;
@@ -107,6 +112,7 @@ void store_close(struct store **store)
     if (!gone)
         return;
     hits_stop(&gone->hits);
+    clean_stop(&gone->clean);
     gone->backend->ops->close(gone->backend);
     lexicon_unref(gone->lexicon);
     g_strfreev(gone->trusted);
@@ -273,7 +279,12 @@ static bool add_up(struct campaign *campaign, void *user)
 
 bool store_stats(struct store *store, struct store_stats *out, GError **error)
 {
+    uint32_t clean[STORE_CLEAN_DAYS];
     memset(out, 0, sizeof *out);
-    return store->backend->ops->stats(store->backend, out, store->patience, error) &&
-           each(store, add_up, out, error);
+    if (!store->backend->ops->stats(store->backend, out, store->patience, error) ||
+        !clean_totals(store, clean, error))
+        return false;
+    for (unsigned i = 0; i < STORE_CLEAN_DAYS; i++)
+        out->clean_week += clean[i];
+    return each(store, add_up, out, error);
 }

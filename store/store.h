@@ -21,6 +21,9 @@
 #define STORE_VARIANTS  16 /* kept per campaign */
 #define STORE_REPORTERS 16 /* kept per campaign */
 
+#define STORE_CLEAN_DAYS 7   /* of clean mail that are remembered, with today */
+#define STORE_CLEAN_MIN  500 /* clean messages in these days, below which they say nothing */
+
 struct store;
 
 struct store_options {
@@ -31,6 +34,8 @@ struct store_options {
     int64_t ttl;               /* milliseconds after the last report or hit */
     unsigned quorum;           /* reporters that make a candidate active; 0 and 1: the first does */
     const char *const *trusted; /* sources and reporters that need no quorum; NULL-ended or NULL */
+    double clean_share;        /* of a day's clean mail: reports of what is as common are refused; 0: none is */
+    unsigned clean_days;       /* if it was as common on so many of the last STORE_CLEAN_DAYS */
     unsigned wait_replicas;    /* WAIT for as many before a report is acknowledged */
     bool simhash_tables;       /* Manku's tables as a second proposer */
     bool read_only;            /* refuse writes; LMDB is opened read-only */
@@ -44,7 +49,7 @@ extern const struct store_options store_default_options;
  */
 struct store *store_open(const struct store_options *options, struct lexicon *lexicon, GError **error);
 
-/* Writes what the background still holds (hits), closes, sets NULL. */
+/* Writes what the background still holds (hits, clean mail), closes, sets NULL. */
 void store_close(struct store **store);
 
 /* "redis://host:6379/0", without the password: for people. */
@@ -94,6 +99,9 @@ bool store_lookup(struct store *store, const struct signature_set *signatures, c
 /* Counts a hit, in the background: returns at once and never fails. */
 void store_hit(struct store *store, uint64_t campaign);
 
+/* Counts a message that resembled nothing, once however many got it; as store_hit(). Numbers, never text. */
+void store_clean(struct store *store, const struct signature_set *signatures);
+
 /* --- administration ----------------------------------------------------------------------------- */
 
 enum store_outcome {
@@ -101,18 +109,29 @@ enum store_outcome {
     STORE_MERGED,    /* joined a campaign as a new variant */
     STORE_DUPLICATE, /* only counted: within 64 bits of a stored variant */
     STORE_PENDING,   /* stored or counted, but the campaign still is a candidate */
-    STORE_REFUSED,   /* a near-duplicate of something allowed */
+    STORE_REFUSED,   /* like something allowed, which the campaign names; or, with 0, like much clean mail */
 };
 
 struct store_report {
     const char *label, *source, *reporter; /* NULL: none */
     int64_t when;                          /* seconds since 1970; 0: now */
+    bool force;                            /* however much clean mail is like it */
 };
 
 /* Stores a reported message, atomically, and reads it back. */
 bool store_report(struct store *store, const struct signature_set *signatures, const struct signature_rule *rule,
                   const struct store_report *report, enum store_outcome *outcome_out, uint64_t *campaign_out,
                   GError **error);
+
+/* How common a text is in the clean mail of the last STORE_CLEAN_DAYS, by clean_share and clean_days. */
+struct store_commonness {
+    uint64_t clean;  /* messages that were counted */
+    unsigned days;   /* on which it was common */
+    double share;    /* of the clean mail of these days that looks like it */
+    bool too_common; /* reports of it are refused */
+};
+bool store_commonness(struct store *store, const struct signature_set *signatures, struct store_commonness *out,
+                      GError **error);
 
 /*
  * Loading many: what the calling thread reports and imports between these is made durable at once, at the
@@ -153,6 +172,7 @@ struct store_stats {
     uint64_t campaigns, by_state[STORE_STATES];
     uint64_t variants, reports, hits;
     uint64_t hits_today, hits_week, reports_today, reports_week;
+    uint64_t clean_week;      /* clean messages that were counted */
     uint64_t other_lexicons;  /* campaigns under other lexicons: ours may be the wrong one */
     uint64_t memory;          /* bytes that the store uses; 0: not known */
     double latency_ms;        /* one round trip, just measured */

@@ -19,6 +19,7 @@ static const char *const result_names[RESULTS] = {
 struct pending {
     char *path;
     const char *unscannable;
+    char *refused; /* why, where it is not that something is allowed */
     struct signature_set signatures;
     const void *bytes; /* for the archive, which takes messages one by one */
     size_t n_bytes;
@@ -32,6 +33,7 @@ struct report {
     struct context *context;
     struct reporting who;
     char *archive;
+    gboolean force;
     GArray *pending; /* of struct pending */
     guint batch;
     uint64_t counts[RESULTS];
@@ -42,6 +44,8 @@ static const char *reason_of(const struct pending *pending)
 {
     if (pending->result == RESULT_UNSCANNABLE)
         return pending->unscannable;
+    if (pending->refused)
+        return pending->refused;
     return pending->result == STORE_REFUSED ? "it resembles something allowed" : NULL;
 }
 
@@ -69,6 +73,18 @@ static void print(const struct report *report, const struct pending *pending)
     putchar('\n');
 }
 
+/* "it resembles 3.1 % of the clean mail on 5 of the last 7 days: --force stores it" */
+static bool why_refused(struct report *report, struct pending *pending)
+{
+    struct store_commonness commonness;
+    if (!store_commonness(report->context->store, &pending->signatures, &commonness, &report->error))
+        return false;
+    pending->refused = g_strdup_printf("it resembles %.1f %% of the clean mail on %u of the last %d days: "
+                                       "--force stores it",
+                                       commonness.share * 100, commonness.days, STORE_CLEAN_DAYS);
+    return true;
+}
+
 static bool store_one(struct report *report, struct pending *pending)
 {
     if (pending->unscannable) {
@@ -76,13 +92,17 @@ static bool store_one(struct report *report, struct pending *pending)
         return true;
     }
     struct store_report details = reporting_report(&report->who);
+    details.force = report->force;
     enum store_outcome outcome;
     if (!store_report(report->context->store, &pending->signatures, &report->context->rule, &details,
                       &outcome, &pending->campaign, &report->error))
         return false;
     pending->result = outcome;
-    if (outcome == STORE_REFUSED)
-        pending->campaign = 0;
+    if (outcome != STORE_REFUSED)
+        return true;
+    if (pending->campaign == 0)
+        return why_refused(report, pending);
+    pending->campaign = 0;
     return true;
 }
 
@@ -126,6 +146,7 @@ static void flush(struct report *report)
             archive(report, pending_at(report, i));
         }
         g_free(pending_at(report, i)->path);
+        g_free(pending_at(report, i)->refused);
     }
     g_array_set_size(report->pending, 0);
 }
@@ -192,6 +213,8 @@ static int report_run(const struct command *self, struct context *context, int a
     struct report report = { .context = context };
     const GOptionEntry options[] = {
         REPORTING_OPTIONS(report.who),
+        { "force", 0, 0, G_OPTION_ARG_NONE, &report.force, "store it, however much clean mail looks like it",
+          NULL },
         { "archive", 0, 0, G_OPTION_ARG_FILENAME, &report.archive,
           "keep what was learnt here, for refrain resign", "DIR" },
         { NULL, 0, 0, 0, NULL, NULL, NULL },
