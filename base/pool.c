@@ -85,17 +85,21 @@ static void *take(struct pool *pool, bool wait)
     return item;
 }
 
+/* Only the calling thread moves head and tail. */
+static bool is_full(const struct pool *pool)
+{
+    const struct pool_plan *plan = pool->plan;
+    return pool->head - pool->tail == pool->window || (plan->full && plan->full(plan->user));
+}
+
 static void feed(struct pool *pool)
 {
     const struct pool_plan *plan = pool->plan;
     bool more = true;
     for (;;) {
-        bool full = pool->head - pool->tail == pool->window; /* only this thread moves them */
         void *item;
-        while ((item = take(pool, full || !more))) {
+        while ((item = take(pool, !more || is_full(pool))))
             more &= plan->done(item, plan->user);
-            full = false;
-        }
         if (!more)
             return; /* take() waited until the ring was empty */
         void *next = plan->next(plan->user);

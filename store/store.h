@@ -135,8 +135,9 @@ bool store_commonness(struct store *store, const struct signature_set *signature
 
 /*
  * Loading many: what the calling thread reports and imports between these is made durable at once, at the
- * end, and counts as stored only if that succeeds. Other writers of an embedded store wait meanwhile: keep
- * it short (a hundred reports), and wait for nothing else in it.
+ * end, and counts as stored only if that succeeds. Where it fails (a full store), what still fits can be stored
+ * one by one. Other writers of an embedded store wait meanwhile: keep it short (some hundred reports), and wait
+ * for nothing else in it.
  */
 bool store_batch_begin(struct store *store, GError **error);
 bool store_batch_end(struct store *store, GError **error);
