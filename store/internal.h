@@ -89,6 +89,12 @@ unsigned store_members(const struct store *store, struct arena *arena, uint32_t 
 unsigned store_members_of(const struct store *store, struct arena *arena, uint32_t number,
                           const struct campaign *campaign, struct backend_member **out);
 
+/* Are all views of a message within STORE_NEAR of those of a variant? */
+bool store_is_near(const struct signature_set *message, const struct signature_set *variant);
+
+/* Is this source, or this reporter, one that needs no quorum? */
+bool store_is_trusted(const struct store *store, const char *name);
+
 /* May a member with this tag still be added? False when it is there already, too. */
 bool store_has_room(const struct backend_set *set, uint64_t member);
 

@@ -135,7 +135,7 @@ static unsigned missing_members(const struct store *store, struct arena *arena, 
 
 /* --- one report --------------------------------------------------------------------------------- */
 
-static bool is_trusted(const struct store *store, const char *name)
+bool store_is_trusted(const struct store *store, const char *name)
 {
     return name && *name && store->trusted && g_strv_contains((const char *const *)store->trusted, name);
 }
@@ -179,19 +179,50 @@ static bool was_kept(const struct job *job, const struct backend_change *change,
     return change->kept;
 }
 
-static void count_report(struct job *job, struct campaign *campaign, int64_t now)
+static void count_report(struct job *job, struct campaign *campaign, unsigned source, int64_t now)
 {
     const struct store_report *report = job->report;
     struct store_campaign *info = &campaign->info;
     int64_t when = report->when > 0 ? MIN(report->when, now) : now;
-    campaign_count_report(campaign, report->reporter ? report->reporter : report->source, when, now);
+    campaign_count_report(campaign, source, report->reporter ? report->reporter : report->source, when, now);
     if (!*info->label)
         campaign_name(info->label, report->label);
-    if (!*info->source)
-        campaign_name(info->source, report->source);
-    bool trusted = is_trusted(job->store, report->source) || is_trusted(job->store, report->reporter);
+    bool trusted =
+        store_is_trusted(job->store, report->source) || store_is_trusted(job->store, report->reporter);
     if (info->state == STORE_CANDIDATE && (trusted || info->reporters >= job->store->quorum))
         info->state = STORE_ACTIVE;
+}
+
+bool store_is_near(const struct signature_set *message, const struct signature_set *variant)
+{
+    for (unsigned i = 0; i < message->n; i++) {
+        bool near = false;
+        for (unsigned j = 0; j < variant->n; j++)
+            near |= message->v[i].view == variant->v[j].view &&
+                    signature_compare(&message->v[i], &variant->v[j], &signature_default_rule).distance <=
+                        STORE_NEAR;
+        if (!near)
+            return false;
+    }
+    return true;
+}
+
+/* The variants that the message is like have this source too: one of them, or all between them. */
+static void mark_variants(struct campaign *campaign, const struct signature_set *message, unsigned source)
+{
+    uint8_t bit = (uint8_t)(1u << source), all = bit;
+    bool marked = false;
+    for (unsigned i = 0; i < campaign->info.variants; i++)
+        all &= campaign->from[i];
+    if (all)
+        return;
+    for (unsigned i = 0; i < campaign->info.variants; i++)
+        if (store_is_near(message, &campaign->variant[i])) {
+            campaign->from[i] |= bit;
+            marked = true;
+        }
+    for (unsigned i = 0; i < campaign->info.variants && !marked; i++)
+        campaign->from[i] |= bit;
 }
 
 /* The campaign as it will be; what it was is in the search. False when its record is damaged. */
@@ -211,9 +242,14 @@ static bool update_campaign(struct job *job, const struct search *search, const 
         job->outcome = STORE_NEW;
     }
     campaign->tables |= job->store->simhash_tables;
-    if (!placement->duplicate)
+    unsigned source = campaign_source(&campaign->info, job->report->source);
+    if (placement->duplicate) {
+        mark_variants(campaign, job->signatures, source);
+    } else {
+        campaign->from[campaign->info.variants] = (uint8_t)(1u << source);
         campaign->variant[campaign->info.variants++] = *job->signatures;
-    count_report(job, campaign, store_now());
+    }
+    count_report(job, campaign, source, store_now());
     if (campaign->info.state == STORE_CANDIDATE)
         job->outcome = STORE_PENDING;
     return true;

@@ -20,6 +20,7 @@
 #define STORE_DAYS      14 /* daily counters of hits */
 #define STORE_VARIANTS  16 /* kept per campaign */
 #define STORE_REPORTERS 16 /* kept per campaign */
+#define STORE_SOURCES   7  /* told apart per campaign */
 
 #define STORE_CLEAN_DAYS 7   /* of clean mail that are remembered, with today */
 #define STORE_CLEAN_MIN  500 /* clean messages in these days, below which they say nothing */
@@ -58,16 +59,20 @@ const char *store_name(const struct store *store);
 enum store_state { STORE_ACTIVE, STORE_CANDIDATE, STORE_ALLOWED, STORE_REVOKED, STORE_STATES };
 const char *store_state_name(enum store_state state);
 
+/* Who reports through two sources is there twice, and counts as one. */
 struct store_reporter {
     char name[STORE_NAME_MAX];
     uint32_t reports;
+    unsigned source; /* 0: the campaign's first; STORE_SOURCES: one of those that are not told apart */
 };
 
 /* What is known of a campaign. A value. */
 struct store_campaign {
     uint64_t id; /* printed as 16 lower-case hex digits */
     enum store_state state;
-    char label[STORE_NAME_MAX], source[STORE_NAME_MAX];
+    char label[STORE_NAME_MAX], source[STORE_NAME_MAX]; /* the first source */
+    char also[STORE_SOURCES - 1][STORE_NAME_MAX];       /* further ones */
+    unsigned n_also;
     int64_t first, last;        /* seconds since 1970; last report or hit */
     uint64_t reports, hits;
     uint32_t reporters;         /* distinct ones */
@@ -76,6 +81,9 @@ struct store_campaign {
     struct store_reporter reporter[STORE_REPORTERS];
     unsigned n_reporter;
 };
+
+/* Did this source report it too? */
+bool store_campaign_has_source(const struct store_campaign *campaign, const char *source);
 
 /* --- on the mail's path ------------------------------------------------------------------------- */
 
@@ -155,6 +163,14 @@ bool store_forget(struct store *store, uint64_t campaign, GError **error);
  */
 bool store_forget_variant(struct store *store, const struct signature_set *signatures, uint64_t *removed_out,
                           GError **error);
+
+/*
+ * Takes back what one source gave to a campaign: its reports, its reporters, and the variants that no other source
+ * reported; the whole campaign with the last one. What is left must satisfy quorum or trust anew, or is a candidate.
+ * `left_out`: the campaign as it is then, with no variants when it is gone. A dry run changes nothing.
+ */
+bool store_forget_source(struct store *store, uint64_t campaign, const char *source, bool dry_run,
+                         struct store_campaign *left_out, GError **error);
 
 bool store_show(struct store *store, uint64_t campaign, struct store_campaign *out, GError **error);
 

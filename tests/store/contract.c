@@ -686,6 +686,92 @@ static void one_variant_can_be_forgotten(void **state)
     assert_string_equal(nothing, "");
 }
 
+static enum store_outcome report_from(struct world *w, struct signature s, const char *source,
+                                      const char *reporter, uint64_t *id_out)
+{
+    GError *error = NULL;
+    enum store_outcome outcome;
+    struct signature_set set = fixture_set(s);
+    struct store_report report = { .source = source, .reporter = reporter };
+    must(store_report(w->store, &set, &signature_default_rule, &report, &outcome, id_out, &error), error);
+    return outcome;
+}
+
+static struct store_campaign forget_source(struct world *w, uint64_t id, const char *source, bool dry_run)
+{
+    GError *error = NULL;
+    struct store_campaign left;
+    must(store_forget_source(w->store, id, source, dry_run, &left, &error), error);
+    return left;
+}
+
+static unsigned lines(const char *text)
+{
+    unsigned n = 0;
+    for (; (text = strchr(text, '\n')); text++)
+        n++;
+    return n;
+}
+
+static void forgetting_a_source_leaves_what_others_gave(void **state)
+{
+    struct world *w = *state;
+    struct signature s = body(w, 1), theirs = fixture_changed(&s, 100, 10, 1),
+                     both = fixture_changed(&s, 110, 8, 2);
+    uint64_t id;
+    /* Ours alone: what must be left at the end. */
+    report_from(w, s, "ours", "anna", &id);
+    report_from(w, both, "ours", "anna", &id);
+    g_autofree char *before = backend->key_space(w->url);
+    forget(w, id);
+    report_from(w, theirs, "theirs", "theirs", &id);
+    assert_int_equal(report_from(w, s, "ours", "anna", NULL), STORE_MERGED);
+    assert_int_equal(report_from(w, both, "theirs", "theirs", NULL), STORE_MERGED);
+    assert_int_equal(report_from(w, both, "ours", "anna", NULL), STORE_DUPLICATE);
+    assert_int_equal(forget_source(w, id, "theirs", true).variants, 2);
+    assert_int_equal(show(w, id).variants, 3);
+    assert_int_equal(show(w, id).n_also, 1);
+    struct store_campaign left = forget_source(w, id, "theirs", false);
+    assert_int_equal(left.variants, 2);
+    assert_int_equal(left.reports, 2);
+    assert_int_equal(left.reporters, 1);
+    assert_string_equal(left.source, "ours");
+    assert_int_equal(left.n_also, 0);
+    struct store_campaign shown = show(w, id);
+    assert_memory_equal(&left, &shown, sizeof left);
+    assert_int_equal(look_up(w, s).likeness.distance, 0);
+    assert_int_equal(look_up(w, both).likeness.distance, 0);
+    assert_int_equal(look_up(w, theirs).likeness.distance, 100);
+    /* The campaign has another number now; it has as many members. */
+    g_autofree char *after = backend->key_space(w->url);
+    assert_int_equal(lines(before), lines(after));
+    assert_int_equal(forget_source(w, id, "ours", false).variants, 0);
+    g_autofree char *nothing = backend->key_space(w->url);
+    assert_string_equal(nothing, "");
+}
+
+static void who_is_left_must_confirm_it(void **state)
+{
+    struct world *w = *state;
+    static const char *const trusted[] = { "trap", NULL };
+    struct signature s = body(w, 1);
+    uint64_t id;
+    w->options.quorum = 2;
+    w->options.trusted = trusted;
+    reopen(w);
+    assert_int_equal(report_from(w, s, "users", "anna", &id), STORE_PENDING);
+    assert_int_equal(report_from(w, s, "trap", "trap", &id), STORE_DUPLICATE);
+    assert_int_equal(forget_source(w, id, "trap", false).state, STORE_CANDIDATE);
+    assert_int_equal(look_up(w, s).level, SIGNATURE_STRANGER);
+    assert_int_equal(report_from(w, s, "trap", "trap", &id), STORE_DUPLICATE);
+    assert_int_equal(forget_source(w, id, "users", false).state, STORE_ACTIVE);
+    assert_int_equal(look_up(w, s).level, SIGNATURE_REJECT);
+    /* The same reporter through two sources is one. */
+    assert_int_equal(report_from(w, body(w, 2), "users", "anna", &id), STORE_PENDING);
+    assert_int_equal(report_from(w, body(w, 2), "desk", "anna", &id), STORE_PENDING);
+    assert_int_equal(show(w, id).reporters, 1);
+}
+
 /* --- time --------------------------------------------------------------------------------------- */
 
 static void report_at(struct world *w, struct signature s, int64_t days_ago, uint64_t *id_out)
@@ -911,6 +997,27 @@ static void an_import_joins_what_it_resembles(void **state)
     assert_int_equal(show(w, id).reports, 6);
     assert_int_equal(show(w, id).reporters, 2);
     assert_int_equal(show(w, stranger).variants, 1);
+}
+
+static void an_import_can_be_taken_back_wholly(void **state)
+{
+    struct world *w = *state;
+    struct signature s = body(w, 1);
+    struct signature_set variants[] = { fixture_set(s), fixture_set(fixture_changed(&s, 100, 10, 1)) };
+    struct store_campaign theirs = { .state = STORE_ACTIVE, .reports = 5 };
+    uint64_t id;
+    report(w, s, &id);
+    g_autofree char *before = backend->key_space(w->url);
+    struct store_campaign ours = show(w, id);
+    theirs.first = theirs.last = ours.first;
+    assert_int_equal(import(w, &theirs, variants, 2, "partner", true), STORE_MERGED);
+    assert_int_equal(import(w, &theirs, variants, 2, "partner", true), STORE_DUPLICATE);
+    assert_true(store_campaign_has_source(&(struct store_campaign[]) { show(w, id) }[0], "partner"));
+    forget_source(w, id, "partner", false);
+    g_autofree char *after = backend->key_space(w->url);
+    assert_string_equal(before, after);
+    struct store_campaign left = show(w, id);
+    assert_memory_equal(&ours, &left, sizeof ours);
 }
 
 static void an_import_without_times_is_of_today(void **state)
@@ -1206,6 +1313,8 @@ int contract_run(const struct contract_backend *under_test)
         TEST(forgetting_leaves_no_key_behind),
         TEST(what_is_not_there_is_missing),
         TEST(one_variant_can_be_forgotten),
+        TEST(forgetting_a_source_leaves_what_others_gave),
+        TEST(who_is_left_must_confirm_it),
         TEST(what_outlived_its_ttl_goes_wholly),
         TEST(hits_are_counted_in_the_background),
         TEST(each_campaign_is_seen),
@@ -1214,6 +1323,7 @@ int contract_run(const struct contract_backend *under_test)
         TEST(importing_is_idempotent),
         TEST(an_untrusted_import_waits_for_a_report),
         TEST(an_import_joins_what_it_resembles),
+        TEST(an_import_can_be_taken_back_wholly),
         TEST(an_import_without_times_is_of_today),
         TEST(tables_propose_what_no_lexicon_does),
         TEST(nothing_is_left_in_the_tables),
