@@ -41,7 +41,7 @@ struct lane *lane_new(void (*work)(void *item, void *user), void *user)
     pthread_mutex_init(&lane->mutex, NULL);
     pthread_cond_init(&lane->changed, NULL);
     if (pthread_create(&lane->thread, NULL, run, lane) != 0)
-        g_error("no more threads");
+        g_error("cannot start a thread: raise the limit of processes");
     return lane;
 }
 
