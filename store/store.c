@@ -23,6 +23,17 @@ const char *store_state_name(enum store_state state)
     return state < STORE_STATES ? state_names[state] : "unknown";
 }
 
+uint64_t store_campaign_id(const struct lexicon *lexicon, uint32_t number)
+{
+    return campaign_id(lexicon_id(lexicon), number);
+}
+
+uint32_t store_campaign_number(const struct lexicon *lexicon, uint64_t campaign)
+{
+    uint32_t number;
+    return campaign_number(lexicon_id(lexicon), campaign, &number) ? number : 0;
+}
+
 int64_t store_now(void)
 {
     return g_get_real_time() / G_USEC_PER_SEC;

@@ -82,6 +82,13 @@ struct store_campaign {
     unsigned n_reporter;
 };
 
+/*
+ * A campaign keeps its number when the lexicon changes, and its id follows from both. 0: the id is not of this
+ * lexicon.
+ */
+uint64_t store_campaign_id(const struct lexicon *lexicon, uint32_t number);
+uint32_t store_campaign_number(const struct lexicon *lexicon, uint64_t campaign);
+
 /* Did this source report it too? */
 bool store_campaign_has_source(const struct store_campaign *campaign, const char *source);
 
