@@ -1,5 +1,6 @@
 /* refrain show: all that is known of a campaign. */
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -84,8 +85,9 @@ static void print_reporters(const struct store_campaign *campaign)
         const char *source = source_of(campaign, i);
         g_autofree char *name = output_safe(campaign->reporter[i].name),
                         *from = output_safe(source ? source : "another");
-        output_pair(i ? "" : "reported by", "%s%s%s (%s)", name, campaign->n_also ? " through " : "",
-                    campaign->n_also ? from : "", output_count(campaign->reporter[i].reports));
+        bool plain = campaign->n_also == 0 || strcmp(name, from) == 0; /* a trap is its own reporter */
+        output_pair(i ? "" : "reported by", "%s%s%s (%s)", name, plain ? "" : " through ", plain ? "" : from,
+                    output_count(campaign->reporter[i].reports));
     }
     if (campaign->reporters > campaign->n_reporter)
         output_pair("", "and %s more", output_count(campaign->reporters - campaign->n_reporter));
