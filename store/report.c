@@ -304,8 +304,42 @@ static bool is_too_common(struct job *job, const struct placement *placement, bo
     bool harmless = job->allow || job->report->force || (placement->duplicate && placement->active);
     bool ok = harmless || job->asked || store_commonness(job->store, job->signatures, &commonness, error);
     job->asked |= !harmless;
-    *too_common_out = ok && commonness.too_common;
+    *too_common_out = commonness.too_common;
     return ok;
+}
+
+static bool is_refused(struct job *job, const struct search *search, const struct placement *placement,
+                       bool *refused_out, GError **error)
+{
+    bool is_allowed = !job->allow && placement->refusing >= 0;
+    job->outcome = STORE_REFUSED;
+    job->number = is_allowed ? search->records[placement->refusing].number : 0;
+    *refused_out = is_allowed;
+    return is_allowed || is_too_common(job, placement, refused_out, error);
+}
+
+static bool commit(struct job *job, const struct search *search, const struct placement *placement,
+                   struct campaign *campaign, bool *done_out, GError **error)
+{
+    struct store *store = job->store;
+    bool joins = placement->best >= 0;
+    struct backend_change change = {
+        .number = job->number,
+        .read_back = true,
+        .revision = joins ? campaign->revision : 0,
+        .guards = joins ? NULL : guard_sets(job->arena, search),
+        .n_guards = joins ? 0 : search->n_keys,
+    };
+    struct backend_member *add;
+    next_revision(campaign);
+    change.record = campaign_encode(job->arena, campaign, &change.size);
+    change.n_add = missing_members(store, job->arena, search, job->number, campaign, &add);
+    change.add = add;
+    if (is_out_of_reach(job, &change, error) ||
+        !store->backend->ops->commit(store->backend, &change, 1, store->patience, error))
+        return false;
+    *done_out = change.done;
+    return !change.done || was_kept(job, &change, error);
 }
 
 /* One attempt. *done_out is false when somebody else was faster. */
@@ -315,23 +349,15 @@ static bool attempt(struct job *job, bool *done_out, GError **error)
     struct search search;
     struct placement placement = { .allowed_only = job->allow };
     struct campaign *campaign = ARENA_NEW(job->arena, struct campaign);
+    bool refused;
     *done_out = true;
     if (!search_run(store, job->arena, job->signatures, BACKEND_READ_LAST, store->patience, &search, error))
         return false;
     place(store, &search, job->rule, &placement);
-    if (!job->allow && placement.refusing >= 0) {
-        job->outcome = STORE_REFUSED;
-        job->number = search.records[placement.refusing].number;
-        return true;
-    }
-    bool too_common;
-    if (!is_too_common(job, &placement, &too_common, error))
+    if (!is_refused(job, &search, &placement, &refused, error))
         return false;
-    if (too_common) {
-        job->outcome = STORE_REFUSED;
-        job->number = 0;
+    if (refused)
         return true;
-    }
     GError *failure = NULL;
     if ((placement.best < 0 && takes_lock(job, &search, &failure)) ||
         !update_campaign(job, &search, &placement, campaign)) {
@@ -340,23 +366,7 @@ static bool attempt(struct job *job, bool *done_out, GError **error)
             g_propagate_error(error, failure);
         return !failure;
     }
-    struct backend_change change = {
-        .number = job->number,
-        .read_back = true,
-        .revision = placement.best >= 0 ? campaign->revision : 0,
-        .guards = placement.best >= 0 ? NULL : guard_sets(job->arena, &search),
-        .n_guards = placement.best >= 0 ? 0 : search.n_keys,
-    };
-    struct backend_member *add;
-    next_revision(campaign);
-    change.record = campaign_encode(job->arena, campaign, &change.size);
-    change.n_add = missing_members(store, job->arena, &search, job->number, campaign, &add);
-    change.add = add;
-    if (is_out_of_reach(job, &change, error) ||
-        !store->backend->ops->commit(store->backend, &change, 1, store->patience, error))
-        return false;
-    *done_out = change.done;
-    return !change.done || was_kept(job, &change, error);
+    return commit(job, &search, &placement, campaign, done_out, error);
 }
 
 static bool is_storable(const struct store *store, const struct signature_set *signatures, GError **error)
