@@ -169,6 +169,7 @@ static bool check_rules(const struct config *c, const char *path, GError **error
           "use one line of ASCII, at most 400 characters" },
         { "action", "reject-text", *c->action.reject_text && is_line(c->action.reject_text),
           "use one line of ASCII, at most 400 characters" },
+        { "report", "clean-days", c->report.clean_days >= 1 && c->report.clean_days <= 7, "use 1 to 7" },
         { "limits", "parts", c->limits.parts > 0, "use 1 or more" },
         { "limits", "terms", c->limits.terms >= 5, "use 5 or more" },
     };

@@ -63,6 +63,8 @@ struct config {
     struct {
         unsigned quorum;
         char **trusted;
+        double clean_share;
+        unsigned clean_days;
     } report;
     struct {
         char **recipients;

@@ -99,6 +99,10 @@ static const struct config_key table[] = {
       "different reporters that make a campaign count; until then it is a candidate" },
     { "report", "trusted", CONFIG_LIST, AT(report.trusted), "trap", NULL,
       "sources and reporters whose report alone makes a campaign count" },
+    { "report", "clean-share", CONFIG_SIMILARITY, AT(report.clean_share), "0.01", NULL,
+      "reports are refused that look like this share of a day's clean mail; 0: none are" },
+    { "report", "clean-days", CONFIG_UNSIGNED, AT(report.clean_days), "3", NULL,
+      "on so many of the last 7 days it must have been as common; 1 to 7" },
 
     { "trap", "recipients", CONFIG_LIST, AT(trap.recipients), "", NULL,
       "spam traps: mail to any of these is reported to the store, with the source trap" },

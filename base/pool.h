@@ -5,7 +5,8 @@
  *
  * next() and done() run on the calling thread, one at a time, so that they may read files, print and
  * keep state without a lock; work() runs on many threads and touches only its item and its own worker
- * state. At most `window` items are alive at once: memory is bounded whatever the input.
+ * state. At most `window` items are alive at once, or fewer where they are large and full() says so: memory is
+ * bounded whatever the input.
  */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
@@ -16,6 +17,7 @@
 struct pool_plan {
     unsigned threads;                  /* 0: one per core */
     unsigned window;                   /* 0: 64 per thread */
+    bool (*full)(void *user);          /* no more for now: wait for the oldest; may be NULL */
     void *(*next)(void *user);         /* the next item, or NULL at the end */
     void *(*worker_new)(void *user);   /* state of one thread; may be NULL */
     void (*worker_free)(void *worker); /* may be NULL */

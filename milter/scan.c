@@ -49,6 +49,8 @@ static enum outcome look_up(struct filter *filter, const struct snapshot *snapsh
     if (match->level != SIGNATURE_STRANGER) {
         out->terms = terms_of_view(&out->signatures, match->view, out->terms);
         store_hit(snapshot->store, match->campaign);
+    } else if (!match->allowed) {
+        store_clean(snapshot->store, &out->signatures);
     }
     return OUTCOME_LOOKED_UP;
 }

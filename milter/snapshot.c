@@ -95,6 +95,8 @@ static struct store *open_store(const struct snapshot *s, GError **error)
     options.ttl = c->store.ttl;
     options.quorum = c->report.quorum;
     options.trusted = (const char *const *)c->report.trusted;
+    options.clean_share = c->report.clean_share;
+    options.clean_days = c->report.clean_days;
     options.wait_replicas = c->store.wait_replicas;
     options.simhash_tables = c->store.simhash_tables;
     return store_open(&options, s->lexicon, error);
@@ -114,6 +116,7 @@ static bool same_store(const struct snapshot *a, const struct snapshot *b)
            g_str_equal(x->store.tls_name, y->store.tls_name) && x->store.timeout == y->store.timeout &&
            x->store.ttl == y->store.ttl && x->store.wait_replicas == y->store.wait_replicas &&
            x->store.simhash_tables == y->store.simhash_tables && x->report.quorum == y->report.quorum &&
+           x->report.clean_share == y->report.clean_share && x->report.clean_days == y->report.clean_days &&
            g_strv_equal((const char *const *)x->report.trusted, (const char *const *)y->report.trusted);
 }
 

@@ -3,6 +3,7 @@
  * walk over the records. Reports, look-ups, expiry and the rest are written once on top of it.
  *
  *      store.c   open, show, list, stats
+ *      clean.c   how common a text is in clean mail
  *      lookup.c  propose and verify                       ┌── lmdb.c         embedded
  *      report.c  report, allow, import        ──▶ backend ┤
  *      forget.c  forget, expire, heal                     └── redis_store.c  Redis, Sentinel, Cluster
@@ -21,6 +22,8 @@
  *                 └───────────────┴───────────────┘
  *
  *   records   campaign number ─▶ all that is known of the campaign (campaign.h)
+ *
+ *   counters  day ─▶ BACKEND_COUNTERS numbers (clean.c), for BACKEND_COUNT_DAYS days
  *
  * The record is the truth: it knows its members by name (the lexicon hashes of its variants), and a member
  * that no record owns is harmless, because a look-up verifies sketches. So a change that is cut off half-way
@@ -41,6 +44,14 @@
 
 /* Buckets of Manku's tables have this bit; those of the lexicons do not. */
 #define BACKEND_TABLES UINT32_C(0x80000000)
+
+#define BACKEND_COUNTERS   8192 /* of a day, 4 bytes each */
+#define BACKEND_COUNT_DAYS 7    /* that are kept, with today */
+
+struct backend_count {
+    uint32_t counter; /* below BACKEND_COUNTERS */
+    uint32_t n;
+};
 
 struct backend_member {
     uint32_t bucket;
@@ -119,6 +130,17 @@ struct backend_ops {
     /* Some records, from *position (0 at first) on, which becomes BACKEND_WALK_END after the last. */
     bool (*walk)(struct backend *backend, struct arena *arena, uint64_t *position,
                  struct backend_record **records_out, unsigned *n_out, int64_t timeout, GError **error);
+
+    /* Adds to counters of a day (since 1970). Days that are no longer kept go. */
+    bool (*count)(struct backend *backend, uint32_t day, const struct backend_count *counts, unsigned n,
+                  int64_t timeout, GError **error);
+
+    /* Counters of the days that are kept, `today` first: out[BACKEND_COUNT_DAYS][n]. */
+    bool (*counts)(struct backend *backend, uint32_t today, const uint32_t *counters, unsigned n, uint32_t *out,
+                   int64_t timeout, GError **error);
+
+    /* Drops days that are no longer kept. NULL: they go by themselves. */
+    bool (*drop_counts)(struct backend *backend, uint32_t today, GError **error);
 
     /* After a walk: so many records there are. */
     bool (*recount)(struct backend *backend, uint64_t campaigns, int64_t timeout, GError **error);

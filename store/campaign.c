@@ -8,10 +8,12 @@
 /* The largest record: every variant with every view, all names, all counters. */
 #define VIEW_MAX (4u + SIGNATURE_WORDS * 8u + SIGNATURE_MAX_LEX * 8u)
 #define RECORD_MAX                                                                                           \
-    (FIXED + 1024u + (STORE_REPORTERS + 2u) * (STORE_NAME_MAX + 10u) +                                       \
-     STORE_VARIANTS * (1u + MESSAGE_VIEWS * VIEW_MAX))
+    (FIXED + 1024u + (STORE_REPORTERS + 1u + STORE_SOURCES) * (STORE_NAME_MAX + 10u) +                       \
+     STORE_VARIANTS * (2u + MESSAGE_VIEWS * VIEW_MAX))
 #define DAY          86400
 #define IN_TABLES    0x80u /* beside the state */
+#define MANY_SOURCES 0x40u /* beside the state */
+#define FLAGS        (IN_TABLES | MANY_SOURCES)
 #define SHORT_HASHES 0x80u /* beside the number of hashes */
 
 /* --- ids ---------------------------------------------------------------------------------------- */
@@ -118,12 +120,60 @@ static uint32_t clamp32(int64_t value)
     return (uint32_t)CLAMP(value, 0, UINT32_MAX);
 }
 
+/* Not all by the first source? */
+static bool has_many_sources(const struct campaign *campaign)
+{
+    const struct store_campaign *info = &campaign->info;
+    bool many = info->n_also > 0;
+    for (unsigned i = 0; i < info->n_reporter; i++)
+        many |= info->reporter[i].source != 0;
+    for (unsigned i = 0; i < info->variants; i++)
+        many |= campaign->from[i] != 1;
+    return many;
+}
+
+static uint8_t *put_sources(uint8_t *at, const struct store_campaign *info, bool many)
+{
+    at = put_name(at, info->source);
+    if (many)
+        at = put8(at, info->n_also);
+    for (unsigned i = 0; many && i < info->n_also; i++)
+        at = put_name(at, info->also[i]);
+    return at;
+}
+
+static uint8_t *put_reporters(uint8_t *at, const struct store_campaign *info, bool many)
+{
+    at = put8(at, info->n_reporter);
+    for (unsigned i = 0; i < info->n_reporter; i++) {
+        at = put_varint(at, info->reporter[i].reports);
+        at = put_name(at, info->reporter[i].name);
+        if (many)
+            at = put8(at, info->reporter[i].source);
+    }
+    return at;
+}
+
+static uint8_t *put_variants(uint8_t *at, const struct campaign *campaign, bool many)
+{
+    at = put8(at, campaign->info.variants);
+    for (unsigned i = 0; i < campaign->info.variants; i++) {
+        if (many)
+            at = put8(at, campaign->from[i]);
+        at = put8(at, campaign->variant[i].n);
+        for (unsigned j = 0; j < campaign->variant[i].n; j++)
+            at = put_signature(at, &campaign->variant[i].v[j]);
+    }
+    return at;
+}
+
 const uint8_t *campaign_encode(struct arena *arena, const struct campaign *campaign, size_t *size_out)
 {
     const struct store_campaign *info = &campaign->info;
     uint8_t buffer[RECORD_MAX], *at = buffer;
+    bool many = has_many_sources(campaign);
     at = put8(at, CAMPAIGN_FORMAT);
-    at = put8(at, info->state | (campaign->tables ? IN_TABLES : 0));
+    at = put8(at, info->state | (campaign->tables ? IN_TABLES : 0) | (many ? MANY_SOURCES : 0));
     at = put16(at, campaign->day);
     at = put32(at, campaign->revision);
     at = put32(at, clamp32(info->first));
@@ -134,18 +184,9 @@ const uint8_t *campaign_encode(struct arena *arena, const struct campaign *campa
     at = put_days(at, info->days, STORE_DAYS, 2);
     at = put_days(at, campaign->reported, CAMPAIGN_REPORT_DAYS, 1);
     at = put_name(at, info->label);
-    at = put_name(at, info->source);
-    at = put8(at, info->n_reporter);
-    for (unsigned i = 0; i < info->n_reporter; i++) {
-        at = put_varint(at, info->reporter[i].reports);
-        at = put_name(at, info->reporter[i].name);
-    }
-    at = put8(at, info->variants);
-    for (unsigned i = 0; i < info->variants; i++) {
-        at = put8(at, campaign->variant[i].n);
-        for (unsigned j = 0; j < campaign->variant[i].n; j++)
-            at = put_signature(at, &campaign->variant[i].v[j]);
-    }
+    at = put_sources(at, info, many);
+    at = put_reporters(at, info, many);
+    at = put_variants(at, campaign, many);
     *size_out = (size_t)(at - buffer);
     return memcpy(arena_alloc(arena, *size_out), buffer, *size_out);
 }
@@ -260,13 +301,39 @@ static bool get_signature(struct cursor *c, uint64_t lexicon, struct signature *
     return c->at != NULL;
 }
 
-static void get_variants(struct cursor *c, uint64_t lexicon, struct campaign *out)
+static void get_sources(struct cursor *c, struct store_campaign *info, bool many)
 {
+    get_name(c, info->source);
+    info->n_also = many ? get8(c) : 0;
+    if (info->n_also > STORE_SOURCES - 1)
+        c->at = NULL;
+    for (unsigned i = 0; c->at && i < info->n_also; i++)
+        get_name(c, info->also[i]);
+}
+
+static void get_reporters(struct cursor *c, struct store_campaign *info, bool many)
+{
+    info->n_reporter = get8(c);
+    if (info->n_reporter > STORE_REPORTERS)
+        c->at = NULL;
+    for (unsigned i = 0; c->at && i < info->n_reporter; i++) {
+        info->reporter[i].reports = (uint32_t)get_varint(c);
+        get_name(c, info->reporter[i].name);
+        info->reporter[i].source = many ? get8(c) : 0;
+        if (info->reporter[i].source > STORE_SOURCES)
+            c->at = NULL;
+    }
+}
+
+static void get_variants(struct cursor *c, uint64_t lexicon, struct campaign *out, bool many)
+{
+    memset(out->from, 0, sizeof out->from);
     out->info.variants = get8(c);
     if (out->info.variants > STORE_VARIANTS)
         c->at = NULL;
     for (unsigned i = 0; c->at && i < out->info.variants; i++) {
         struct signature_set *set = &out->variant[i];
+        out->from[i] = (uint8_t)(many ? get8(c) : 1);
         set->n = get8(c);
         if (set->n > MESSAGE_VIEWS)
             c->at = NULL;
@@ -283,7 +350,8 @@ bool campaign_decode(const uint8_t *bytes, size_t size, uint64_t lexicon, struct
     if (get8(&c) != CAMPAIGN_FORMAT)
         return false;
     unsigned state = get8(&c);
-    info->state = state & ~IN_TABLES;
+    bool many = state & MANY_SOURCES;
+    info->state = state & ~FLAGS;
     out->tables = state & IN_TABLES;
     out->day = get16(&c);
     out->revision = get32(&c);
@@ -295,15 +363,11 @@ bool campaign_decode(const uint8_t *bytes, size_t size, uint64_t lexicon, struct
     get_days(&c, info->days, STORE_DAYS, 2);
     get_days(&c, out->reported, CAMPAIGN_REPORT_DAYS, 1);
     get_name(&c, info->label);
-    get_name(&c, info->source);
-    info->n_reporter = get8(&c);
-    if (info->n_reporter > STORE_REPORTERS || info->state >= STORE_STATES)
+    get_sources(&c, info, many);
+    get_reporters(&c, info, many);
+    if (!c.at || info->state >= STORE_STATES)
         return false;
-    for (unsigned i = 0; c.at && i < info->n_reporter; i++) {
-        info->reporter[i].reports = (uint32_t)get_varint(&c);
-        get_name(&c, info->reporter[i].name);
-    }
-    get_variants(&c, lexicon, out);
+    get_variants(&c, lexicon, out, many);
     return c.at == c.end;
 }
 
@@ -318,7 +382,9 @@ bool campaign_reader_init(struct campaign_reader *reader, const uint8_t *bytes, 
     uint32_t days[STORE_DAYS];
     if (!bytes || get8(&c) != CAMPAIGN_FORMAT)
         return false;
-    reader->state = get8(&c) & ~IN_TABLES;
+    unsigned state = get8(&c);
+    reader->state = state & ~FLAGS;
+    reader->many_sources = state & MANY_SOURCES;
     take(&c, 10);
     reader->last = get32(&c);
     for (unsigned i = 0; i < 3; i++)
@@ -327,9 +393,13 @@ bool campaign_reader_init(struct campaign_reader *reader, const uint8_t *bytes, 
     get_days(&c, days, CAMPAIGN_REPORT_DAYS, 1);
     skip_name(&c);
     skip_name(&c);
+    for (unsigned n = reader->many_sources ? get8(&c) : 0; c.at && n > 0; n--)
+        skip_name(&c);
     for (unsigned n = get8(&c); c.at && n > 0; n--) {
         get_varint(&c);
         skip_name(&c);
+        if (reader->many_sources)
+            take(&c, 1);
     }
     reader->variants = get8(&c);
     reader->views = 0;
@@ -345,6 +415,8 @@ bool campaign_reader_next(struct campaign_reader *reader, struct signature *out)
     struct cursor c = { reader->at, reader->end };
     while (reader->views == 0 && reader->variants > 0 && c.at) {
         reader->variants--;
+        if (reader->many_sources)
+            take(&c, 1);
         reader->views = get8(&c);
     }
     if (reader->views == 0 || !get_signature(&c, reader->lexicon, out)) {
@@ -375,12 +447,24 @@ void campaign_roll(struct campaign *campaign, int64_t now)
     campaign->day = today;
 }
 
-static void count_reporter(struct store_campaign *info, const char *reporter)
+uint32_t campaign_distinct_reporters(const struct store_campaign *info)
+{
+    uint32_t n = 0;
+    for (unsigned i = 0; i < info->n_reporter; i++) {
+        bool again = false;
+        for (unsigned j = 0; j < i; j++)
+            again |= strcmp(info->reporter[i].name, info->reporter[j].name) == 0;
+        n += !again;
+    }
+    return n;
+}
+
+static void count_reporter(struct store_campaign *info, unsigned source, const char *reporter)
 {
     char name[STORE_NAME_MAX];
     campaign_name(name, reporter);
     for (unsigned i = 0; i < info->n_reporter; i++)
-        if (strcmp(info->reporter[i].name, name) == 0) {
+        if (info->reporter[i].source == source && strcmp(info->reporter[i].name, name) == 0) {
             info->reporter[i].reports++;
             return;
         }
@@ -389,10 +473,12 @@ static void count_reporter(struct store_campaign *info, const char *reporter)
     struct store_reporter *newcomer = &info->reporter[info->n_reporter++];
     memcpy(newcomer->name, name, sizeof name);
     newcomer->reports = 1;
-    info->reporters = info->n_reporter;
+    newcomer->source = source;
+    info->reporters = campaign_distinct_reporters(info);
 }
 
-void campaign_count_report(struct campaign *campaign, const char *reporter, int64_t when, int64_t now)
+void campaign_count_report(struct campaign *campaign, unsigned source, const char *reporter, int64_t when,
+                           int64_t now)
 {
     struct store_campaign *info = &campaign->info;
     campaign_roll(campaign, now);
@@ -402,7 +488,7 @@ void campaign_count_report(struct campaign *campaign, const char *reporter, int6
     int64_t ago = campaign->day - when / DAY;
     if (ago >= 0 && ago < CAMPAIGN_REPORT_DAYS)
         campaign->reported[ago]++;
-    count_reporter(info, reporter);
+    count_reporter(info, source, reporter);
 }
 
 void campaign_count_hits(struct campaign *campaign, uint32_t hits, int64_t now)
@@ -424,4 +510,88 @@ void campaign_name(char out[STORE_NAME_MAX], const char *name)
         out[i] = (unsigned char)valid[i] < 0x20 || valid[i] == 0x7f ? '?' : valid[i];
     /* Zeros to the end: names are compared as values. */
     memset(out + n, 0, STORE_NAME_MAX - n);
+}
+
+/* --- sources ------------------------------------------------------------------------------------ */
+
+/* STORE_SOURCES: it is none of those that are told apart. */
+static unsigned find_source(const struct store_campaign *info, const char *name)
+{
+    if (strcmp(info->source, name) == 0)
+        return 0;
+    for (unsigned i = 0; i < info->n_also; i++)
+        if (strcmp(info->also[i], name) == 0)
+            return i + 1;
+    return STORE_SOURCES;
+}
+
+bool store_campaign_has_source(const struct store_campaign *campaign, const char *source)
+{
+    char name[STORE_NAME_MAX];
+    campaign_name(name, source);
+    return find_source(campaign, name) < STORE_SOURCES;
+}
+
+unsigned campaign_source(struct store_campaign *info, const char *source)
+{
+    char name[STORE_NAME_MAX];
+    campaign_name(name, source);
+    if (!*info->source)
+        memcpy(info->source, name, sizeof name);
+    unsigned found = find_source(info, name);
+    if (found < STORE_SOURCES || !*name || info->n_also == STORE_SOURCES - 1)
+        return found;
+    memcpy(info->also[info->n_also++], name, sizeof name);
+    return info->n_also;
+}
+
+static void drop_variants(struct campaign *campaign, unsigned source)
+{
+    unsigned below = (1u << source) - 1, rest = 1u << STORE_SOURCES, kept = 0;
+    for (unsigned i = 0; i < campaign->info.variants; i++) {
+        unsigned from = campaign->from[i] & ~(1u << source);
+        if (!from)
+            continue;
+        /* The sources behind it move up; those that are not told apart stay where they are. */
+        from = (from & below) | (from & ~rest & ~below) >> 1 | (from & rest);
+        campaign->variant[kept] = campaign->variant[i];
+        campaign->from[kept++] = (uint8_t)from;
+    }
+    memset(campaign->from + kept, 0, sizeof campaign->from - kept);
+    campaign->info.variants = kept;
+}
+
+static void drop_reporters(struct store_campaign *info, unsigned source)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < info->n_reporter; i++) {
+        struct store_reporter *reporter = &info->reporter[i];
+        if (reporter->source == source) {
+            info->reports -= MIN(info->reports, reporter->reports);
+            continue;
+        }
+        reporter->source -= reporter->source > source && reporter->source < STORE_SOURCES;
+        info->reporter[kept++] = *reporter;
+    }
+    memset(info->reporter + kept, 0, (info->n_reporter - kept) * sizeof info->reporter[0]);
+    info->n_reporter = kept;
+    info->reporters = campaign_distinct_reporters(info);
+}
+
+void campaign_drop_source(struct campaign *campaign, const char *source)
+{
+    struct store_campaign *info = &campaign->info;
+    char name[STORE_NAME_MAX];
+    campaign_name(name, source);
+    unsigned found = find_source(info, name);
+    if (found == STORE_SOURCES)
+        return;
+    drop_variants(campaign, found);
+    drop_reporters(info, found);
+    if (found == 0)
+        memcpy(info->source, info->also[0], sizeof info->source);
+    for (unsigned i = MAX(found, 1); i < info->n_also; i++)
+        memcpy(info->also[i - 1], info->also[i], sizeof info->also[0]);
+    if (info->n_also > 0)
+        memset(info->also[--info->n_also], 0, sizeof info->also[0]);
 }

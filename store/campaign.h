@@ -5,13 +5,15 @@
  *      ┌────────┬───────┬───────┬──────────┬────────┬────────┬──
  *      │ format │ state │ day   │ revision │ first  │ last   │ …      fixed, little-endian
  *      └────────┴───────┴───────┴──────────┴────────┴────────┴──
- *      (the highest bit of the state: the campaign has members in Manku's tables too)
+ *      (the highest bits of the state: the campaign has members in Manku's tables too; several sources reported it)
  *      reports, hits, reporters                   varints
  *      days with hits (16 bits), a varint each    today is bit 0, `day` says which day that was
  *      days with reports (8 bits), a varint each
  *      label, source                              a length byte and the bytes
- *      reporters known                            a count byte; each: varint reports, name
- *      variants                                   a count byte; each: a count byte of views, and for each
+ *      [further sources                           a count byte; each: name]
+ *      reporters known                            a count byte; each: varint reports, name, [its source]
+ *      variants                                   a count byte; each: [a bit for each source that reported it,]
+ *                                                 a count byte of views, and for each
  *          ┌──────┬───────┬───────┬──────────────┬───────────────────────┐
  *          │ view │ n_lex │ terms │ sketch       │ n_lex lexicon hashes  │
  *          │ 1    │ 1     │ 2     │ 64           │ 6 each                │
@@ -20,6 +22,7 @@
  * A campaign of one variant in the body view with K = 20 takes about 220 bytes and the names. The lexicon
  * hashes are kept so that the campaign's members can be taken out of their sets by name. Hashes of more than 48
  * bits take 8 bytes each (n_lex has its highest bit set when they are short); the part view has no sketch.
+ * What is in brackets is there only where several sources reported the campaign: one source costs its name.
  * The revision changes with every write: a writer names the one that it has read.
  */
 #ifndef STORE_CAMPAIGN_H
@@ -44,6 +47,7 @@ struct campaign {
     uint32_t day;                            /* since 1970: the day of info.days[0] and reported[0] */
     uint32_t reported[CAMPAIGN_REPORT_DAYS]; /* reports a day */
     struct signature_set variant[STORE_VARIANTS];
+    uint8_t from[STORE_VARIANTS]; /* bit i: source i reported this variant */
 };
 
 /*
@@ -72,6 +76,7 @@ struct campaign_reader {
     const uint8_t *at, *end;
     uint64_t lexicon;
     unsigned variants, views; /* still to come */
+    bool many_sources;
     bool damaged;
 };
 bool campaign_reader_init(struct campaign_reader *reader, const uint8_t *bytes, size_t size, uint64_t lexicon);
@@ -80,8 +85,21 @@ bool campaign_reader_next(struct campaign_reader *reader, struct signature *out)
 /* Moves the daily counters so that the first one is `now`'s. */
 void campaign_roll(struct campaign *campaign, int64_t now);
 
+/*
+ * The number of a source (NULL: none was named), which is new perhaps. Those for which there is no room, and
+ * reports without one, are STORE_SOURCES.
+ */
+unsigned campaign_source(struct store_campaign *info, const char *name);
+
+/* Takes out all that only this source gave. No variants are left: nobody else gave any. */
+void campaign_drop_source(struct campaign *campaign, const char *name);
+
 /* One more report; `reporter` may be NULL. Each reporter counts once; STORE_REPORTERS are kept apart. */
-void campaign_count_report(struct campaign *campaign, const char *reporter, int64_t when, int64_t now);
+void campaign_count_report(struct campaign *campaign, unsigned source, const char *reporter, int64_t when,
+                           int64_t now);
+
+/* Counts the names among the reporters. */
+uint32_t campaign_distinct_reporters(const struct store_campaign *info);
 
 void campaign_count_hits(struct campaign *campaign, uint32_t hits, int64_t now);
 

@@ -277,6 +277,8 @@ bool store_expire(struct store *store, uint64_t *dropped_out, GError **error)
     bool ok = store_may_write(store, error) && look_through_records(&expiry, error) &&
               look_through_sets(&expiry, is_of_nobody, error) && complete_all(&expiry, error) &&
               (expiry.doubtful->len == 0 || look_through_sets(&expiry, is_of_doubtful, error)) &&
+              (!store->backend->ops->drop_counts ||
+               store->backend->ops->drop_counts(store->backend, (uint32_t)(expiry.now / 86400), error)) &&
               store->backend->ops->recount(store->backend, expiry.accounts->len + expiry.damaged,
                                            store->patience, error);
     if (expiry.healed)

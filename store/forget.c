@@ -114,28 +114,33 @@ static bool is_owned(const struct backend_member *owned, unsigned n, const struc
     return false;
 }
 
-static struct backend_change without_variant(const struct store *store, struct arena *arena, uint32_t number,
-                                             struct campaign *campaign, unsigned variant)
+/* A campaign that loses something: `gone` are its members before. It goes wholly when no variant is left. */
+static struct backend_change reduce(const struct store *store, struct arena *arena, uint32_t number,
+                                    struct campaign *campaign, struct backend_member *gone, unsigned n_gone)
 {
-    struct backend_change change = { .number = number, .revision = campaign->revision };
-    struct backend_member *gone, *kept;
-    unsigned n_gone =
-                 store_members(store, arena, number, campaign->tables, &campaign->variant[variant], 1, &gone),
-             n_remove = 0;
-    campaign->info.variants--;
-    memmove(&campaign->variant[variant], &campaign->variant[variant + 1],
-            (campaign->info.variants - variant) * sizeof campaign->variant[0]);
+    struct backend_change change = { .number = number, .revision = campaign->revision, .remove = gone };
+    struct backend_member *kept;
     unsigned n_kept = store_members_of(store, arena, number, campaign, &kept);
     for (unsigned i = 0; i < n_gone; i++)
         if (!is_owned(kept, n_kept, &gone[i]))
-            gone[n_remove++] = gone[i];
-    change.remove = gone;
-    change.n_remove = n_remove;
+            gone[change.n_remove++] = gone[i];
     if (campaign->info.variants > 0) {
         campaign->revision = campaign->revision == UINT32_MAX ? 1 : campaign->revision + 1;
         change.record = campaign_encode(arena, campaign, &change.size);
     }
     return change;
+}
+
+static struct backend_change without_variant(const struct store *store, struct arena *arena, uint32_t number,
+                                             struct campaign *campaign, unsigned variant)
+{
+    struct backend_member *gone;
+    unsigned n = store_members(store, arena, number, campaign->tables, &campaign->variant[variant], 1, &gone);
+    unsigned behind = --campaign->info.variants - variant;
+    memmove(&campaign->variant[variant], &campaign->variant[variant + 1],
+            behind * sizeof campaign->variant[0]);
+    memmove(&campaign->from[variant], &campaign->from[variant + 1], behind);
+    return reduce(store, arena, number, campaign, gone, n);
 }
 
 bool store_forget_variant(struct store *store, const struct signature_set *signatures, uint64_t *removed_out,
@@ -161,6 +166,53 @@ bool store_forget_variant(struct store *store, const struct signature_set *signa
         done = change.done;
         if (done)
             *removed_out = campaign_id(store->lexicon_id, number);
+    }
+    arena_free(&arena);
+    return ok && (done || too_busy(store, error));
+}
+
+/* --- forget a source ---------------------------------------------------------------------------- */
+
+/* Would those who are left have made it active? */
+static bool is_confirmed(const struct store *store, const struct store_campaign *info)
+{
+    bool trusted = store_is_trusted(store, info->source);
+    for (unsigned i = 0; i < info->n_also; i++)
+        trusted |= store_is_trusted(store, info->also[i]);
+    for (unsigned i = 0; i < info->n_reporter; i++)
+        trusted |= store_is_trusted(store, info->reporter[i].name);
+    return trusted || info->reporters >= store->quorum;
+}
+
+static struct backend_change without_source(const struct store *store, struct arena *arena, uint32_t number,
+                                            struct campaign *campaign, const char *source)
+{
+    struct backend_member *gone;
+    unsigned n = store_members_of(store, arena, number, campaign, &gone);
+    campaign_drop_source(campaign, source);
+    if (campaign->info.state == STORE_ACTIVE && !is_confirmed(store, &campaign->info))
+        campaign->info.state = STORE_CANDIDATE;
+    return reduce(store, arena, number, campaign, gone, n);
+}
+
+bool store_forget_source(struct store *store, uint64_t campaign, const char *source, bool dry_run,
+                         struct store_campaign *left_out, GError **error)
+{
+    struct arena *arena = arena_new();
+    bool ok = dry_run || store_may_write(store, error), done = false;
+    for (unsigned i = 0; ok && !done && i < STORE_ATTEMPTS; i++) {
+        uint32_t number;
+        if (i > 0)
+            store_stand_back(i);
+        arena_reset(arena);
+        struct campaign *found = store_fetch(store, arena, campaign, &number, error);
+        ok = found != NULL;
+        if (!ok)
+            break;
+        struct backend_change change = without_source(store, arena, number, found, source);
+        *left_out = found->info;
+        ok = dry_run || store->backend->ops->commit(store->backend, &change, 1, store->patience, error);
+        done = dry_run || change.done;
     }
     arena_free(&arena);
     return ok && (done || too_busy(store, error));

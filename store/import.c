@@ -20,28 +20,38 @@ struct import {
     enum store_outcome outcome;
 };
 
-static bool within_near(const struct signature_set *a, const struct signature_set *b)
+/*
+ * The sources that it comes from, as bits: the one that is named; or, where our own campaign comes back,
+ * those that it had, whose variants are no longer known apart.
+ */
+static unsigned add_sources(const struct import *import, struct store_campaign *ours)
 {
-    for (unsigned i = 0; i < a->n; i++) {
-        bool near = false;
-        for (unsigned j = 0; j < b->n; j++)
-            near |= a->v[i].view == b->v[j].view &&
-                    signature_compare(&a->v[i], &b->v[j], &signature_default_rule).distance <= STORE_NEAR;
-        if (!near)
-            return false;
-    }
-    return true;
+    const struct store_campaign *theirs = import->theirs;
+    if (*import->source)
+        return 1u << campaign_source(ours, import->source);
+    unsigned from = 1u << campaign_source(ours, theirs->source);
+    for (unsigned i = 0; i < theirs->n_also; i++)
+        from |= 1u << campaign_source(ours, theirs->also[i]);
+    return from;
 }
 
-/* Takes over variants that are new here; returns how many. */
-static unsigned add_variants(const struct import *import, struct campaign *ours)
+/* Takes over variants that are new here; returns how many. True in *changed_out when others have a new
+ * source. */
+static unsigned add_variants(const struct import *import, struct campaign *ours, unsigned from,
+                             bool *changed_out)
 {
-    unsigned added = 0;
-    for (unsigned i = 0; i < import->n_variants && ours->info.variants < STORE_VARIANTS; i++) {
+    unsigned added = 0, before = ours->info.variants;
+    for (unsigned i = 0; i < import->n_variants; i++) {
         bool known = import->variants[i].n == 0;
-        for (unsigned j = 0; j < ours->info.variants && !known; j++)
-            known = within_near(&import->variants[i], &ours->variant[j]);
-        if (!known) {
+        for (unsigned j = 0; j < ours->info.variants && import->variants[i].n > 0; j++) {
+            if (!store_is_near(&import->variants[i], &ours->variant[j]))
+                continue;
+            known = true;
+            *changed_out |= j < before && (from & ~ours->from[j]);
+            ours->from[j] |= (uint8_t)from;
+        }
+        if (!known && ours->info.variants < STORE_VARIANTS) {
+            ours->from[ours->info.variants] = (uint8_t)from;
             ours->variant[ours->info.variants++] = import->variants[i];
             added++;
         }
@@ -50,13 +60,13 @@ static unsigned add_variants(const struct import *import, struct campaign *ours)
 }
 
 /* Sets, and never lowers, what one reporter has said. True when that changed something. */
-static bool set_reports(struct store_campaign *info, const char *name, uint32_t reports)
+static bool set_reports(struct store_campaign *info, unsigned source, const char *name, uint32_t reports)
 {
     char cut[STORE_NAME_MAX];
     campaign_name(cut, name);
     for (unsigned i = 0; i < info->n_reporter; i++) {
         struct store_reporter *known = &info->reporter[i];
-        if (strcmp(known->name, cut) != 0)
+        if (known->source != source || strcmp(known->name, cut) != 0)
             continue;
         if (known->reports >= reports)
             return false;
@@ -67,10 +77,20 @@ static bool set_reports(struct store_campaign *info, const char *name, uint32_t 
     if (info->n_reporter == STORE_REPORTERS)
         return false;
     memcpy(info->reporter[info->n_reporter].name, cut, sizeof cut);
+    info->reporter[info->n_reporter].source = source;
     info->reporter[info->n_reporter++].reports = reports;
-    info->reporters = MAX(info->reporters, info->n_reporter);
+    info->reporters = MAX(info->reporters, campaign_distinct_reporters(info));
     info->reports += reports;
     return true;
+}
+
+/* The number here of the source that a reporter there has. */
+static unsigned source_of(const struct store_campaign *theirs, const struct store_reporter *reporter,
+                          struct store_campaign *ours)
+{
+    if (reporter->source > theirs->n_also)
+        return STORE_SOURCES;
+    return campaign_source(ours, reporter->source ? theirs->also[reporter->source - 1] : theirs->source);
 }
 
 /* Without a source it is our own export that comes back: its reporters are ours. */
@@ -79,9 +99,11 @@ static bool add_reports(const struct import *import, struct store_campaign *ours
     const struct store_campaign *theirs = import->theirs;
     bool changed = false;
     if (*import->source)
-        return set_reports(ours, import->source, (uint32_t)CLAMP(theirs->reports, 1, UINT32_MAX));
+        return set_reports(ours, campaign_source(ours, import->source), import->source,
+                           (uint32_t)CLAMP(theirs->reports, 1, UINT32_MAX));
     for (unsigned i = 0; i < MIN(theirs->n_reporter, STORE_REPORTERS); i++)
-        changed |= set_reports(ours, theirs->reporter[i].name, theirs->reporter[i].reports);
+        changed |= set_reports(ours, source_of(theirs, &theirs->reporter[i], ours), theirs->reporter[i].name,
+                               theirs->reporter[i].reports);
     if (ours->reports < theirs->reports) {
         ours->reports = theirs->reports;
         changed = true;
@@ -114,10 +136,8 @@ static bool add_facts(const struct import *import, struct store_campaign *ours)
     ours->hits = MAX(ours->hits, theirs->hits);
     if (!*ours->label)
         campaign_name(ours->label, theirs->label);
-    if (!*ours->source)
-        campaign_name(ours->source, *import->source ? import->source : theirs->source);
     return before.first != ours->first || before.last != ours->last || before.hits != ours->hits ||
-           strcmp(before.label, ours->label) != 0 || strcmp(before.source, ours->source) != 0;
+           strcmp(before.label, ours->label) != 0;
 }
 
 static bool belongs(const struct import *import, const struct signature_set *variant,
@@ -222,8 +242,11 @@ static bool attempt(struct import *import, unsigned nth, bool *done_out, GError 
         change.revision = ours->revision;
     }
     ours->tables |= store->simhash_tables;
-    unsigned added = add_variants(import, ours);
-    bool changed = add_reports(import, &ours->info);
+    unsigned sources_before = ours->info.n_also;
+    bool changed = !*ours->info.source;
+    unsigned from = add_sources(import, &ours->info), added = add_variants(import, ours, from, &changed);
+    changed |= ours->info.n_also != sources_before;
+    changed |= add_reports(import, &ours->info);
     changed |= add_facts(import, &ours->info);
     changed |= set_state(import, &ours->info, is_new);
     import->outcome = is_new ? STORE_NEW : added ? STORE_MERGED : STORE_DUPLICATE;

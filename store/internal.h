@@ -16,6 +16,7 @@
 #define STORE_ATTEMPTS   32 /* of a change that others get in the way of */
 
 struct hits;
+struct clean;
 
 struct store {
     struct backend *backend;
@@ -28,9 +29,12 @@ struct store {
     int64_t ttl;     /* seconds; 0: for ever */
     unsigned quorum;
     char **trusted;
+    double clean_share;
+    unsigned clean_days;
     bool read_only;
     bool simhash_tables;
     struct hits *hits;
+    struct clean *clean;
     atomic_uint_fast64_t lookups, errors, timeouts;
 };
 
@@ -85,6 +89,12 @@ unsigned store_members(const struct store *store, struct arena *arena, uint32_t 
 unsigned store_members_of(const struct store *store, struct arena *arena, uint32_t number,
                           const struct campaign *campaign, struct backend_member **out);
 
+/* Are all views of a message within STORE_NEAR of those of a variant? */
+bool store_is_near(const struct signature_set *message, const struct signature_set *variant);
+
+/* Is this source, or this reporter, one that needs no quorum? */
+bool store_is_trusted(const struct store *store, const char *name);
+
 /* May a member with this tag still be added? False when it is there already, too. */
 bool store_has_room(const struct backend_set *set, uint64_t member);
 
@@ -94,5 +104,14 @@ struct hits *hits_start(struct store *store);
 void hits_add(struct hits *hits, uint32_t number);
 /* Writes what is still held. */
 void hits_stop(struct hits **hits);
+
+/* --- clean.c ------------------------------------------------------------------------------------ */
+
+struct clean *clean_start(struct store *store);
+/* Writes what is still held. */
+void clean_stop(struct clean **clean);
+
+/* Clean messages of each of the days that are kept, today first. */
+bool clean_totals(struct store *store, uint32_t out[STORE_CLEAN_DAYS], GError **error);
 
 #endif

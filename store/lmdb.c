@@ -8,25 +8,27 @@
 #include "store/lmdb_env.h"
 
 /*
- * The embedded backend. Two databases for each lexicon, with integers as keys:
+ * The embedded backend. Three databases for each lexicon, with integers as keys:
  *
  *      <lexicon id>.sets      bucket          ─▶  sorted array of 64-bit members
  *      <lexicon id>.records   campaign number ─▶  record
+ *      <lexicon id>.counts    day             ─▶  BACKEND_COUNTERS 32-bit counters
  *
  * A change is one write transaction, so that it is atomic and the decision it was based on is checked in it.
- * In a batch it is a transaction inside the batch's: many changes, one flush to the disk.
+ * In a batch all changes are one: one flush to the disk, and when one of them fails, all of them are undone.
  */
 #define WALK_PAGE  256
-#define BATCH_ROOM (32 << 20) /* bytes: more than a hundred reports touch */
+#define BATCH_ROOM (128 << 20) /* bytes: more than some hundred reports touch */
 
 struct lmdb_backend {
     struct backend base;
     struct lmdb_env *env;
-    char records_name[32], sets_name[32];
+    char records_name[32], sets_name[32], counts_name[32];
     bool read_only;
     pthread_mutex_t opening;
     atomic_bool opened; /* the databases are there: of a store that is only read they may come later */
-    MDB_dbi records, sets;
+    MDB_dbi records, sets, counts;
+    bool counted;         /* counts is there: of a store that is only read it may be missing */
     MDB_txn *batch;       /* of one thread */
     GThread *batch_owner; /* NULL: there is no batch */
     int batch_code;       /* why it failed */
@@ -46,6 +48,11 @@ static int open_databases(struct lmdb_backend *self)
     int code = lmdb_env_database(self->env, self->records_name, flags, &self->records);
     if (code == 0)
         code = lmdb_env_database(self->env, self->sets_name, flags, &self->sets);
+    if (code == 0) {
+        code = lmdb_env_database(self->env, self->counts_name, flags, &self->counts);
+        self->counted = code == 0;
+        code = code == MDB_NOTFOUND ? 0 : code;
+    }
     if (code == 0)
         atomic_store(&self->opened, true);
     pthread_mutex_unlock(&self->opening);
@@ -193,43 +200,37 @@ static int delete (MDB_txn *txn, MDB_dbi dbi, size_t key)
     return code == MDB_NOTFOUND ? 0 : code;
 }
 
-/* The set in a buffer with room for one more, and where the member is or would be. */
-static int load_set(MDB_txn *txn, MDB_dbi dbi, const struct backend_member *m, GArray *set, guint *at_out,
-                    bool *there_out)
+/* Puts the member into its set, which the cursor is at, or takes it out. `set`: a buffer. */
+static int change_set(MDB_cursor *sets, const struct backend_member *m, bool add, GArray *set)
 {
-    MDB_val value;
-    int code = get(txn, dbi, m->bucket, &value);
-    g_array_set_size(set, 0);
-    if (code == 0)
-        g_array_append_vals(set, value.mv_data, (guint)(value.mv_size / sizeof(uint64_t)));
-    guint at = 0;
-    while (at < set->len && g_array_index(set, uint64_t, at) < m->member)
-        at++;
-    *at_out = at;
-    *there_out = at < set->len && g_array_index(set, uint64_t, at) == m->member;
-    return code == MDB_NOTFOUND ? 0 : code;
-}
-
-static int change_set(MDB_txn *txn, MDB_dbi dbi, const struct backend_member *m, bool add, GArray *set)
-{
-    guint at;
-    bool there;
-    int code = load_set(txn, dbi, m, set, &at, &there);
-    if (code || there == add)
+    size_t bucket = m->bucket;
+    MDB_val key = { sizeof bucket, &bucket }, value;
+    int code = mdb_cursor_get(sets, &key, &value, MDB_SET);
+    guint at = 0, n = code == 0 ? (guint)(value.mv_size / sizeof(uint64_t)) : 0;
+    if (code != 0 && code != MDB_NOTFOUND)
         return code;
+    g_array_set_size(set, 0);
+    g_array_append_vals(set, n ? value.mv_data : NULL, n);
+    while (at < n && g_array_index(set, uint64_t, at) < m->member)
+        at++;
+    if ((at < n && g_array_index(set, uint64_t, at) == m->member) == add)
+        return 0;
     if (add)
         g_array_insert_val(set, at, m->member);
     else
         g_array_remove_index(set, at);
-    return set->len ? put(txn, dbi, m->bucket, set->data, set->len * sizeof(uint64_t))
-                    : delete (txn, dbi, m->bucket);
+    if (set->len == 0)
+        return mdb_cursor_del(sets, 0);
+    value = (MDB_val) { set->len * sizeof(uint64_t), set->data };
+    return mdb_cursor_put(sets, &key, &value, n ? MDB_CURRENT : 0);
 }
 
-/* Is everything as the writer saw it? */
-static int check(const struct lmdb_backend *self, MDB_txn *txn, const struct backend_change *change,
-                 bool *ok_out)
+/* Is everything as the writer saw it? In a batch, what he saw is what nobody else can change: the sets are
+ * so. */
+static int check(struct lmdb_backend *self, MDB_txn *txn, const struct backend_change *change, bool *ok_out)
 {
     MDB_val value = { 0 };
+    unsigned n_guards = in_batch(self) ? 0 : change->n_guards;
     *ok_out = true;
     if (change->force || change->members_only)
         return 0;
@@ -239,14 +240,15 @@ static int check(const struct lmdb_backend *self, MDB_txn *txn, const struct bac
             change->revision != 0 && campaign_revision(value.mv_data, value.mv_size) == change->revision;
     else if (code == MDB_NOTFOUND)
         *ok_out = change->revision == 0;
-    for (unsigned i = 0; i < change->n_guards && *ok_out && (code == 0 || code == MDB_NOTFOUND); i++) {
+    for (unsigned i = 0; i < n_guards && *ok_out && (code == 0 || code == MDB_NOTFOUND); i++) {
         code = get(txn, self->sets, change->guards[i].bucket, &value);
         *ok_out = (code == 0 ? value.mv_size / sizeof(uint64_t) : 0) == change->guards[i].size;
     }
     return code == MDB_NOTFOUND ? 0 : code;
 }
 
-static int apply(const struct lmdb_backend *self, MDB_txn *txn, struct backend_change *change, GArray *set)
+static int apply(struct lmdb_backend *self, MDB_txn *txn, MDB_cursor *sets, struct backend_change *change,
+                 GArray *set)
 {
     int code = check(self, txn, change, &change->done);
     if (code || !change->done)
@@ -255,62 +257,44 @@ static int apply(const struct lmdb_backend *self, MDB_txn *txn, struct backend_c
         code = change->record ? put(txn, self->records, change->number, change->record, change->size)
                               : delete (txn, self->records, change->number);
     for (unsigned i = 0; i < change->n_remove && code == 0; i++)
-        code = change_set(txn, self->sets, &change->remove[i], false, set);
+        code = change_set(sets, &change->remove[i], false, set);
     for (unsigned i = 0; i < change->n_add && code == 0; i++)
-        code = change_set(txn, self->sets, &change->add[i], true, set);
+        code = change_set(sets, &change->add[i], true, set);
     return code;
 }
 
-static int begin_writing(struct lmdb_backend *self, MDB_txn **txn_out)
+static int apply_in(struct lmdb_backend *self, MDB_txn *txn, struct backend_change *changes, unsigned n)
 {
-    if (!in_batch(self))
-        return lmdb_env_begin(self->env, true, txn_out);
-    if (self->batch_code)
-        return self->batch_code;
-    return mdb_txn_begin(lmdb_env_handle(self->env), self->batch, 0, txn_out);
-}
-
-static int end_writing(struct lmdb_backend *self, MDB_txn *txn, int code)
-{
-    if (in_batch(self)) {
-        if (code == 0)
-            return mdb_txn_commit(txn);
-        mdb_txn_abort(txn);
-    } else {
-        if (code == 0)
-            return lmdb_env_commit(self->env, txn);
-        lmdb_env_abort(self->env, txn);
-    }
-    return code;
-}
-
-static int apply_all(struct lmdb_backend *self, struct backend_change *changes, unsigned n, GArray *set)
-{
-    MDB_txn *txn;
-    int code = open_databases(self);
-    if (code == 0)
-        code = begin_writing(self, &txn);
+    MDB_cursor *sets;
+    int code = mdb_cursor_open(txn, self->sets, &sets);
     if (code)
         return code;
+    GArray *set = g_array_sized_new(FALSE, FALSE, sizeof(uint64_t), 64);
     for (unsigned i = 0; i < n && code == 0; i++)
-        code = apply(self, txn, &changes[i], set);
-    return end_writing(self, txn, code);
+        code = apply(self, txn, sets, &changes[i], set);
+    g_array_unref(set);
+    mdb_cursor_close(sets);
+    return code;
 }
 
-/* The map grows only between transactions: what the batch has so far is committed, and it goes on anew. */
-static int grow(struct lmdb_backend *self, bool to_delete)
+static int apply_all(struct lmdb_backend *self, struct backend_change *changes, unsigned n)
 {
-    if (!in_batch(self))
-        return lmdb_env_grow(self->env, to_delete);
-    self->batch_code = lmdb_env_commit(self->env, self->batch);
-    self->batch = NULL;
-    if (self->batch_code)
-        return self->batch_code; /* all of it is lost, and its end will say so */
-    int code = lmdb_env_grow(self->env, to_delete);
-    self->batch_code = lmdb_env_begin(self->env, true, &self->batch);
-    if (self->batch_code)
-        self->batch = NULL;
-    return code ? code : self->batch_code;
+    MDB_txn *txn;
+    if (in_batch(self)) {
+        if (self->batch_code == 0)
+            self->batch_code = apply_in(self, self->batch, changes, n);
+        return self->batch_code;
+    }
+    int code = open_databases(self);
+    if (code == 0)
+        code = lmdb_env_begin(self->env, true, &txn);
+    if (code)
+        return code;
+    code = apply_in(self, txn, changes, n);
+    if (code == 0)
+        return lmdb_env_commit(self->env, txn);
+    lmdb_env_abort(self->env, txn);
+    return code;
 }
 
 static int read_back(struct lmdb_backend *self, struct backend_change *changes, unsigned n)
@@ -343,14 +327,14 @@ static bool commit(struct backend *backend, struct backend_change *changes, unsi
                    GError **error)
 {
     struct lmdb_backend *self = self_of(backend);
-    GArray *set = g_array_sized_new(FALSE, FALSE, sizeof(uint64_t), 64);
     (void)timeout;
-    int code = apply_all(self, changes, n, set);
-    while (code == MDB_MAP_FULL && (code = grow(self, only_deletes(changes, n))) == 0)
-        code = apply_all(self, changes, n, set);
+    int code = apply_all(self, changes, n);
+    /* The map grows only between transactions. */
+    while (code == MDB_MAP_FULL && !in_batch(self) &&
+           (code = lmdb_env_grow(self->env, only_deletes(changes, n))) == 0)
+        code = apply_all(self, changes, n);
     if (code == 0)
         code = read_back(self, changes, n);
-    g_array_unref(set);
     return code == 0 || lmdb_env_fail(self->env, code, error);
 }
 
@@ -373,9 +357,9 @@ static bool batch_end(struct backend *backend, GError **error)
     struct lmdb_backend *self = self_of(backend);
     int code = self->batch_code;
     g_atomic_pointer_set(&self->batch_owner, NULL);
-    if (self->batch && code == 0)
+    if (code == 0)
         code = lmdb_env_commit(self->env, self->batch);
-    else if (self->batch)
+    else
         lmdb_env_abort(self->env, self->batch);
     self->batch = NULL;
     return code == 0 || lmdb_env_fail(self->env, code, error);
@@ -385,6 +369,90 @@ static bool recount(struct backend *backend, uint64_t campaigns, int64_t timeout
 {
     (void)backend, (void)campaigns, (void)timeout, (void)error; /* LMDB knows */
     return true;
+}
+
+/* --- counters by the day ------------------------------------------------------------------------ */
+
+static int drop_old(const struct lmdb_backend *self, MDB_txn *txn, uint32_t today)
+{
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    int code = mdb_cursor_open(txn, self->counts, &cursor);
+    if (code)
+        return code;
+    while ((code = mdb_cursor_get(cursor, &key, &value, MDB_FIRST)) == 0) {
+        size_t day;
+        memcpy(&day, key.mv_data, sizeof day);
+        if (day + BACKEND_COUNT_DAYS > today || (code = mdb_cursor_del(cursor, 0)))
+            break;
+    }
+    mdb_cursor_close(cursor);
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+/* A transaction of its own, that makes room where it must. */
+static int change_counts(struct lmdb_backend *self, uint32_t today, const struct backend_count *counts,
+                         unsigned n)
+{
+    uint32_t numbers[BACKEND_COUNTERS] = { 0 };
+    MDB_val value;
+    MDB_txn *txn;
+    int code = open_databases(self);
+    if (code == 0)
+        code = lmdb_env_begin(self->env, true, &txn);
+    if (code)
+        return code;
+    if (n > 0 && (code = get(txn, self->counts, today, &value)) == 0)
+        memcpy(numbers, value.mv_data, MIN(value.mv_size, sizeof numbers));
+    for (unsigned i = 0; i < n; i++)
+        numbers[counts[i].counter] += MIN(counts[i].n, UINT32_MAX - numbers[counts[i].counter]);
+    if (n > 0 && (code == 0 || code == MDB_NOTFOUND))
+        code = put(txn, self->counts, today, numbers, sizeof numbers);
+    if (code == 0)
+        code = drop_old(self, txn, today);
+    if (code == 0)
+        return lmdb_env_commit(self->env, txn);
+    lmdb_env_abort(self->env, txn);
+    return code;
+}
+
+static bool count(struct backend *backend, uint32_t day, const struct backend_count *counts, unsigned n,
+                  int64_t timeout, GError **error)
+{
+    struct lmdb_backend *self = self_of(backend);
+    (void)timeout;
+    int code = change_counts(self, day, counts, n);
+    while (code == MDB_MAP_FULL && (code = lmdb_env_grow(self->env, n == 0)) == 0)
+        code = change_counts(self, day, counts, n);
+    return code == 0 || lmdb_env_fail(self->env, code, error);
+}
+
+static bool drop_counts(struct backend *backend, uint32_t today, GError **error)
+{
+    return count(backend, today, NULL, 0, 0, error);
+}
+
+static bool read_counts(struct backend *backend, uint32_t today, const uint32_t *counters, unsigned n,
+                        uint32_t *out, int64_t timeout, GError **error)
+{
+    struct lmdb_backend *self = self_of(backend);
+    MDB_txn *txn;
+    MDB_val value;
+    (void)timeout;
+    memset(out, 0, (size_t)n * BACKEND_COUNT_DAYS * sizeof *out);
+    int code = begin_reading(self, &txn);
+    if (code)
+        return code == MDB_NOTFOUND || lmdb_env_fail(self->env, code, error);
+    for (unsigned day = 0; day < BACKEND_COUNT_DAYS && self->counted; day++, out += n) {
+        code = get(txn, self->counts, today - day, &value);
+        if (code != 0 && code != MDB_NOTFOUND)
+            break;
+        for (unsigned i = 0; i < n && code == 0; i++)
+            if ((counters[i] + 1) * sizeof *out <= value.mv_size)
+                memcpy(&out[i], (const uint32_t *)value.mv_data + counters[i], sizeof *out);
+    }
+    end_reading(self, txn);
+    return code == 0 || code == MDB_NOTFOUND || lmdb_env_fail(self->env, code, error);
 }
 
 /* --- about the store ---------------------------------------------------------------------------- */
@@ -488,6 +556,9 @@ static const struct backend_ops ops = {
     .batch_begin = batch_begin,
     .batch_end = batch_end,
     .walk = walk,
+    .count = count,
+    .counts = read_counts,
+    .drop_counts = drop_counts,
     .recount = recount,
     .stats = stats,
     .ping = ping,
@@ -507,6 +578,8 @@ struct backend *lmdb_backend_open(const struct url *url, const struct backend_pl
     g_snprintf(self->records_name, sizeof self->records_name, "%016" G_GINT64_MODIFIER "x.records",
                plan->lexicon);
     g_snprintf(self->sets_name, sizeof self->sets_name, "%016" G_GINT64_MODIFIER "x.sets", plan->lexicon);
+    g_snprintf(self->counts_name, sizeof self->counts_name, "%016" G_GINT64_MODIFIER "x.counts",
+               plan->lexicon);
     int code = open_databases(self);
     if (code && !(code == MDB_NOTFOUND && plan->read_only)) {
         lmdb_env_fail(env, code, error);

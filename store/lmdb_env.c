@@ -15,7 +15,7 @@
 #define MAP_STEP    (UINT64_C(1) << 30) /* it doubles, but grows by no more than this */
 #define MAP_LIMIT   (UINT64_C(64) << 30)
 #define READERS_MAX 1024
-#define NAMES_MAX   256 /* two a lexicon */
+#define NAMES_MAX   256 /* three a lexicon */
 #define FORKED      (-1)
 #define PATIENCE    5000 /* milliseconds for the turn to write */
 

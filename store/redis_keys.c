@@ -49,6 +49,11 @@ const char *redis_part_key(const struct redis_names *names, struct arena *arena,
     return make_key(names, arena, 'r', part);
 }
 
+const char *redis_day_key(const struct redis_names *names, struct arena *arena, uint32_t day)
+{
+    return make_key(names, arena, 'c', day);
+}
+
 static uint32_t low_mask(const struct redis_names *names)
 {
     return names->part_bits ? UINT32_MAX >> names->part_bits : UINT32_MAX;

@@ -5,6 +5,7 @@
  *      rf:<lexid>:<bucket>    set    packed members (backend.h), an intset: 8 bytes each
  *      rf:<lexid>:t<bucket>   set    the same, of Manku's tables
  *      rf:<lexid>:r<part>     hash   low bits of the campaign number ─▶ record (campaign.h)
+ *      rf:<lexid>:c<day>      string counters of a day (backend.h), 32 bits each; ends after 7 days
  *      rf:<lexid>:l<key>      string Cluster: who makes a new campaign with this smallest key; 5 s at most
  *
  * <lexid> has 16 hex digits, <bucket> bucket_bits, and <part> the high bits of the number: 2^(bucket_bits −
@@ -43,6 +44,7 @@ void redis_names_init(struct redis_names *names, uint64_t lexicon, unsigned buck
 /* All in the arena, NUL-ended. */
 const char *redis_set_key(const struct redis_names *names, struct arena *arena, uint32_t bucket);
 const char *redis_part_key(const struct redis_names *names, struct arena *arena, uint32_t part);
+const char *redis_day_key(const struct redis_names *names, struct arena *arena, uint32_t day);
 const char *redis_record_key(const struct redis_names *names, struct arena *arena, uint32_t number);
 const char *redis_record_field(const struct redis_names *names, struct arena *arena, uint32_t number);
 /* The reverse. False when it is no such field. */

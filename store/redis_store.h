@@ -45,6 +45,13 @@ bool redis_lock(struct backend *backend, uint64_t name, uint64_t token, int64_t 
 void redis_unlock(struct backend *backend, uint64_t name, uint64_t token, int64_t timeout);
 bool redis_recount(struct backend *backend, uint64_t campaigns, int64_t timeout, GError **error);
 
+/* --- redis_counts.c: counters by the day --------------------------------------------------------- */
+
+bool redis_count(struct backend *backend, uint32_t day, const struct backend_count *counts, unsigned n,
+                 int64_t timeout, GError **error);
+bool redis_counts(struct backend *backend, uint32_t today, const uint32_t *counters, unsigned n, uint32_t *out,
+                  int64_t timeout, GError **error);
+
 /* --- redis_stats.c: about the store ------------------------------------------------------------- */
 
 bool redis_stats(struct backend *backend, struct store_stats *out, int64_t timeout, GError **error);

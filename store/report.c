@@ -13,6 +13,7 @@ struct placement {
     bool allowed_only; /* allow: only allowed prototypes count as the same */
     int best;          /* record that it joins, -1: none */
     bool duplicate;
+    bool active;  /* what it joins acts already */
     int refusing; /* record of an allowed prototype that it resembles, -1: none */
 };
 
@@ -54,6 +55,7 @@ static void place(const struct store *store, const struct search *search, const 
         if (out->best < 0 || beats(&fit, duplicate, &best, out->duplicate)) {
             out->best = (int)i;
             out->duplicate = duplicate;
+            out->active = fit.state == STORE_ACTIVE;
             best = fit;
         }
     }
@@ -133,7 +135,7 @@ static unsigned missing_members(const struct store *store, struct arena *arena, 
 
 /* --- one report --------------------------------------------------------------------------------- */
 
-static bool is_trusted(const struct store *store, const char *name)
+bool store_is_trusted(const struct store *store, const char *name)
 {
     return name && *name && store->trusted && g_strv_contains((const char *const *)store->trusted, name);
 }
@@ -161,7 +163,7 @@ struct job {
     const struct signature_rule *rule;
     const struct store_report *report;
     bool allow;
-    bool locked;
+    bool locked, asked;
     uint64_t lock, token;
     /* what became of it */
     enum store_outcome outcome;
@@ -177,19 +179,50 @@ static bool was_kept(const struct job *job, const struct backend_change *change,
     return change->kept;
 }
 
-static void count_report(struct job *job, struct campaign *campaign, int64_t now)
+static void count_report(struct job *job, struct campaign *campaign, unsigned source, int64_t now)
 {
     const struct store_report *report = job->report;
     struct store_campaign *info = &campaign->info;
     int64_t when = report->when > 0 ? MIN(report->when, now) : now;
-    campaign_count_report(campaign, report->reporter ? report->reporter : report->source, when, now);
+    campaign_count_report(campaign, source, report->reporter ? report->reporter : report->source, when, now);
     if (!*info->label)
         campaign_name(info->label, report->label);
-    if (!*info->source)
-        campaign_name(info->source, report->source);
-    bool trusted = is_trusted(job->store, report->source) || is_trusted(job->store, report->reporter);
+    bool trusted =
+        store_is_trusted(job->store, report->source) || store_is_trusted(job->store, report->reporter);
     if (info->state == STORE_CANDIDATE && (trusted || info->reporters >= job->store->quorum))
         info->state = STORE_ACTIVE;
+}
+
+bool store_is_near(const struct signature_set *message, const struct signature_set *variant)
+{
+    for (unsigned i = 0; i < message->n; i++) {
+        bool near = false;
+        for (unsigned j = 0; j < variant->n; j++)
+            near |= message->v[i].view == variant->v[j].view &&
+                    signature_compare(&message->v[i], &variant->v[j], &signature_default_rule).distance <=
+                        STORE_NEAR;
+        if (!near)
+            return false;
+    }
+    return true;
+}
+
+/* The variants that the message is like have this source too: one of them, or all between them. */
+static void mark_variants(struct campaign *campaign, const struct signature_set *message, unsigned source)
+{
+    uint8_t bit = (uint8_t)(1u << source), all = bit;
+    bool marked = false;
+    for (unsigned i = 0; i < campaign->info.variants; i++)
+        all &= campaign->from[i];
+    if (all)
+        return;
+    for (unsigned i = 0; i < campaign->info.variants; i++)
+        if (store_is_near(message, &campaign->variant[i])) {
+            campaign->from[i] |= bit;
+            marked = true;
+        }
+    for (unsigned i = 0; i < campaign->info.variants && !marked; i++)
+        campaign->from[i] |= bit;
 }
 
 /* The campaign as it will be; what it was is in the search. False when its record is damaged. */
@@ -209,9 +242,14 @@ static bool update_campaign(struct job *job, const struct search *search, const 
         job->outcome = STORE_NEW;
     }
     campaign->tables |= job->store->simhash_tables;
-    if (!placement->duplicate)
+    unsigned source = campaign_source(&campaign->info, job->report->source);
+    if (placement->duplicate) {
+        mark_variants(campaign, job->signatures, source);
+    } else {
+        campaign->from[campaign->info.variants] = (uint8_t)(1u << source);
         campaign->variant[campaign->info.variants++] = *job->signatures;
-    count_report(job, campaign, store_now());
+    }
+    count_report(job, campaign, source, store_now());
     if (campaign->info.state == STORE_CANDIDATE)
         job->outcome = STORE_PENDING;
     return true;
@@ -258,6 +296,52 @@ static void release_lock(struct job *job)
     job->locked = false;
 }
 
+/* What is only counted changes nothing for anybody's mail; anything else may hurt. Asked once a report. */
+static bool is_too_common(struct job *job, const struct placement *placement, bool *too_common_out,
+                          GError **error)
+{
+    struct store_commonness commonness = { 0 };
+    bool harmless = job->allow || job->report->force || (placement->duplicate && placement->active);
+    bool ok = harmless || job->asked || store_commonness(job->store, job->signatures, &commonness, error);
+    job->asked |= !harmless;
+    *too_common_out = commonness.too_common;
+    return ok;
+}
+
+static bool is_refused(struct job *job, const struct search *search, const struct placement *placement,
+                       bool *refused_out, GError **error)
+{
+    bool is_allowed = !job->allow && placement->refusing >= 0;
+    job->outcome = STORE_REFUSED;
+    job->number = is_allowed ? search->records[placement->refusing].number : 0;
+    *refused_out = is_allowed;
+    return is_allowed || is_too_common(job, placement, refused_out, error);
+}
+
+static bool commit(struct job *job, const struct search *search, const struct placement *placement,
+                   struct campaign *campaign, bool *done_out, GError **error)
+{
+    struct store *store = job->store;
+    bool joins = placement->best >= 0;
+    struct backend_change change = {
+        .number = job->number,
+        .read_back = true,
+        .revision = joins ? campaign->revision : 0,
+        .guards = joins ? NULL : guard_sets(job->arena, search),
+        .n_guards = joins ? 0 : search->n_keys,
+    };
+    struct backend_member *add;
+    next_revision(campaign);
+    change.record = campaign_encode(job->arena, campaign, &change.size);
+    change.n_add = missing_members(store, job->arena, search, job->number, campaign, &add);
+    change.add = add;
+    if (is_out_of_reach(job, &change, error) ||
+        !store->backend->ops->commit(store->backend, &change, 1, store->patience, error))
+        return false;
+    *done_out = change.done;
+    return !change.done || was_kept(job, &change, error);
+}
+
 /* One attempt. *done_out is false when somebody else was faster. */
 static bool attempt(struct job *job, bool *done_out, GError **error)
 {
@@ -265,15 +349,15 @@ static bool attempt(struct job *job, bool *done_out, GError **error)
     struct search search;
     struct placement placement = { .allowed_only = job->allow };
     struct campaign *campaign = ARENA_NEW(job->arena, struct campaign);
+    bool refused;
     *done_out = true;
     if (!search_run(store, job->arena, job->signatures, BACKEND_READ_LAST, store->patience, &search, error))
         return false;
     place(store, &search, job->rule, &placement);
-    if (!job->allow && placement.refusing >= 0) {
-        job->outcome = STORE_REFUSED;
-        job->number = search.records[placement.refusing].number;
+    if (!is_refused(job, &search, &placement, &refused, error))
+        return false;
+    if (refused)
         return true;
-    }
     GError *failure = NULL;
     if ((placement.best < 0 && takes_lock(job, &search, &failure)) ||
         !update_campaign(job, &search, &placement, campaign)) {
@@ -282,23 +366,7 @@ static bool attempt(struct job *job, bool *done_out, GError **error)
             g_propagate_error(error, failure);
         return !failure;
     }
-    struct backend_change change = {
-        .number = job->number,
-        .read_back = true,
-        .revision = placement.best >= 0 ? campaign->revision : 0,
-        .guards = placement.best >= 0 ? NULL : guard_sets(job->arena, &search),
-        .n_guards = placement.best >= 0 ? 0 : search.n_keys,
-    };
-    struct backend_member *add;
-    next_revision(campaign);
-    change.record = campaign_encode(job->arena, campaign, &change.size);
-    change.n_add = missing_members(store, job->arena, &search, job->number, campaign, &add);
-    change.add = add;
-    if (is_out_of_reach(job, &change, error) ||
-        !store->backend->ops->commit(store->backend, &change, 1, store->patience, error))
-        return false;
-    *done_out = change.done;
-    return !change.done || was_kept(job, &change, error);
+    return commit(job, &search, &placement, campaign, done_out, error);
 }
 
 static bool is_storable(const struct store *store, const struct signature_set *signatures, GError **error)
@@ -335,7 +403,7 @@ static bool run(struct job *job, uint64_t *campaign_out, GError **error)
         g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_UNAVAILABLE,
                     "%s: too many others write the same campaign: try again", job->store->name);
     if (ok && done && campaign_out)
-        *campaign_out = campaign_id(job->store->lexicon_id, job->number);
+        *campaign_out = job->number ? campaign_id(job->store->lexicon_id, job->number) : 0;
     return ok && done;
 }
 

@@ -9,6 +9,8 @@ const struct store_options store_default_options = {
     .timeout = 200,
     .ttl = INT64_C(90) * 24 * 3600 * 1000,
     .quorum = 1,
+    .clean_share = 0.01,
+    .clean_days = 3,
 };
 
 /* What is not on the mail's path may take its time; but no call hangs. */
@@ -19,6 +21,17 @@ static const char *const state_names[STORE_STATES] = { "active", "candidate", "a
 const char *store_state_name(enum store_state state)
 {
     return state < STORE_STATES ? state_names[state] : "unknown";
+}
+
+uint64_t store_campaign_id(const struct lexicon *lexicon, uint32_t number)
+{
+    return campaign_id(lexicon_id(lexicon), number);
+}
+
+uint32_t store_campaign_number(const struct lexicon *lexicon, uint64_t campaign)
+{
+    uint32_t number;
+    return campaign_number(lexicon_id(lexicon), campaign, &number) ? number : 0;
 }
 
 int64_t store_now(void)
@@ -120,9 +133,12 @@ struct store *store_open(const struct store_options *options, struct lexicon *le
         store->ttl = (options->ttl + 999) / 1000;
         store->quorum = MAX(options->quorum, 1);
         store->trusted = g_strdupv((char **)options->trusted);
+        store->clean_share = options->clean_share;
+        store->clean_days = MAX(options->clean_days, 1);
         store->read_only = options->read_only;
         store->simhash_tables = options->simhash_tables;
         store->hits = options->read_only ? NULL : hits_start(store);
+        store->clean = options->read_only ? NULL : clean_start(store);
     }
     url_free(&url);
     return store;
@@ -135,6 +151,7 @@ void store_close(struct store **store)
     if (!gone)
         return;
     hits_stop(&gone->hits);
+    clean_stop(&gone->clean);
     gone->backend->ops->close(gone->backend);
     lexicon_unref(gone->lexicon);
     g_strfreev(gone->trusted);
@@ -301,7 +318,12 @@ static bool add_up(struct campaign *campaign, void *user)
 
 bool store_stats(struct store *store, struct store_stats *out, GError **error)
 {
+    uint32_t clean[STORE_CLEAN_DAYS];
     memset(out, 0, sizeof *out);
-    return store->backend->ops->stats(store->backend, out, store->patience, error) &&
-           each(store, add_up, out, error);
+    if (!store->backend->ops->stats(store->backend, out, store->patience, error) ||
+        !clean_totals(store, clean, error))
+        return false;
+    for (unsigned i = 0; i < STORE_CLEAN_DAYS; i++)
+        out->clean_week += clean[i];
+    return each(store, add_up, out, error);
 }

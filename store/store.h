@@ -20,6 +20,10 @@
 #define STORE_DAYS      14 /* daily counters of hits */
 #define STORE_VARIANTS  16 /* kept per campaign */
 #define STORE_REPORTERS 16 /* kept per campaign */
+#define STORE_SOURCES   7  /* told apart per campaign */
+
+#define STORE_CLEAN_DAYS 7   /* of clean mail that are remembered, with today */
+#define STORE_CLEAN_MIN  500 /* clean messages in these days, below which they say nothing */
 
 struct store;
 
@@ -32,6 +36,8 @@ struct store_options {
     int64_t ttl;               /* milliseconds after the last report or hit */
     unsigned quorum;           /* reporters that make a candidate active; 0 and 1: the first does */
     const char *const *trusted; /* sources and reporters that need no quorum; NULL-ended or NULL */
+    double clean_share;        /* of a day's clean mail: reports of what is as common are refused; 0: none is */
+    unsigned clean_days;       /* if it was as common on so many of the last STORE_CLEAN_DAYS */
     unsigned wait_replicas;    /* WAIT for as many before a report is acknowledged */
     bool simhash_tables;       /* Manku's tables as a second proposer */
     bool read_only;            /* refuse writes; LMDB is opened read-only */
@@ -45,7 +51,7 @@ extern const struct store_options store_default_options;
  */
 struct store *store_open(const struct store_options *options, struct lexicon *lexicon, GError **error);
 
-/* Writes what the background still holds (hits), closes, sets NULL. */
+/* Writes what the background still holds (hits, clean mail), closes, sets NULL. */
 void store_close(struct store **store);
 
 /* "redis://host:6379/0", without the password: for people. */
@@ -54,16 +60,20 @@ const char *store_name(const struct store *store);
 enum store_state { STORE_ACTIVE, STORE_CANDIDATE, STORE_ALLOWED, STORE_REVOKED, STORE_STATES };
 const char *store_state_name(enum store_state state);
 
+/* Who reports through two sources is there twice, and counts as one. */
 struct store_reporter {
     char name[STORE_NAME_MAX];
     uint32_t reports;
+    unsigned source; /* 0: the campaign's first; STORE_SOURCES: one of those that are not told apart */
 };
 
 /* What is known of a campaign. A value. */
 struct store_campaign {
     uint64_t id; /* printed as 16 lower-case hex digits */
     enum store_state state;
-    char label[STORE_NAME_MAX], source[STORE_NAME_MAX];
+    char label[STORE_NAME_MAX], source[STORE_NAME_MAX]; /* the first source */
+    char also[STORE_SOURCES - 1][STORE_NAME_MAX];       /* further ones */
+    unsigned n_also;
     int64_t first, last;        /* seconds since 1970; last report or hit */
     uint64_t reports, hits;
     uint32_t reporters;         /* distinct ones */
@@ -72,6 +82,16 @@ struct store_campaign {
     struct store_reporter reporter[STORE_REPORTERS];
     unsigned n_reporter;
 };
+
+/*
+ * A campaign keeps its number when the lexicon changes, and its id follows from both. 0: the id is not of this
+ * lexicon.
+ */
+uint64_t store_campaign_id(const struct lexicon *lexicon, uint32_t number);
+uint32_t store_campaign_number(const struct lexicon *lexicon, uint64_t campaign);
+
+/* Did this source report it too? */
+bool store_campaign_has_source(const struct store_campaign *campaign, const char *source);
 
 /* --- on the mail's path ------------------------------------------------------------------------- */
 
@@ -95,6 +115,9 @@ bool store_lookup(struct store *store, const struct signature_set *signatures, c
 /* Counts a hit, in the background: returns at once and never fails. */
 void store_hit(struct store *store, uint64_t campaign);
 
+/* Counts a message that resembled nothing, once however many got it; as store_hit(). Numbers, never text. */
+void store_clean(struct store *store, const struct signature_set *signatures);
+
 /* --- administration ----------------------------------------------------------------------------- */
 
 enum store_outcome {
@@ -102,12 +125,13 @@ enum store_outcome {
     STORE_MERGED,    /* joined a campaign as a new variant */
     STORE_DUPLICATE, /* only counted: within 64 bits of a stored variant */
     STORE_PENDING,   /* stored or counted, but the campaign still is a candidate */
-    STORE_REFUSED,   /* a near-duplicate of something allowed */
+    STORE_REFUSED,   /* like something allowed, which the campaign names; or, with 0, like much clean mail */
 };
 
 struct store_report {
     const char *label, *source, *reporter; /* NULL: none */
     int64_t when;                          /* seconds since 1970; 0: now */
+    bool force;                            /* however much clean mail is like it */
 };
 
 /* Stores a reported message, atomically, and reads it back. */
@@ -115,10 +139,21 @@ bool store_report(struct store *store, const struct signature_set *signatures, c
                   const struct store_report *report, enum store_outcome *outcome_out, uint64_t *campaign_out,
                   GError **error);
 
+/* How common a text is in the clean mail of the last STORE_CLEAN_DAYS, by clean_share and clean_days. */
+struct store_commonness {
+    uint64_t clean;  /* messages that were counted */
+    unsigned days;   /* on which it was common */
+    double share;    /* of the clean mail of these days that looks like it */
+    bool too_common; /* reports of it are refused */
+};
+bool store_commonness(struct store *store, const struct signature_set *signatures, struct store_commonness *out,
+                      GError **error);
+
 /*
  * Loading many: what the calling thread reports and imports between these is made durable at once, at the
- * end, and counts as stored only if that succeeds. Other writers of an embedded store wait meanwhile: keep
- * it short (a hundred reports), and wait for nothing else in it.
+ * end, and counts as stored only if that succeeds. Where it fails (a full store), what still fits can be stored
+ * one by one. Other writers of an embedded store wait meanwhile: keep it short (some hundred reports), and wait
+ * for nothing else in it.
  */
 bool store_batch_begin(struct store *store, GError **error);
 bool store_batch_end(struct store *store, GError **error);
@@ -137,6 +172,14 @@ bool store_forget(struct store *store, uint64_t campaign, GError **error);
 bool store_forget_variant(struct store *store, const struct signature_set *signatures, uint64_t *removed_out,
                           GError **error);
 
+/*
+ * Takes back what one source gave to a campaign: its reports, its reporters, and the variants that no other source
+ * reported; the whole campaign with the last one. What is left must satisfy quorum or trust anew, or is a candidate.
+ * `left_out`: the campaign as it is then, with no variants when it is gone. A dry run changes nothing.
+ */
+bool store_forget_source(struct store *store, uint64_t campaign, const char *source, bool dry_run,
+                         struct store_campaign *left_out, GError **error);
+
 bool store_show(struct store *store, uint64_t campaign, struct store_campaign *out, GError **error);
 
 /* The signatures of its variants, for explain and export; free with g_free(). */
@@ -154,6 +197,7 @@ struct store_stats {
     uint64_t campaigns, by_state[STORE_STATES];
     uint64_t variants, reports, hits;
     uint64_t hits_today, hits_week, reports_today, reports_week;
+    uint64_t clean_week;      /* clean messages that were counted */
     uint64_t other_lexicons;  /* campaigns under other lexicons: ours may be the wrong one */
     uint64_t memory;          /* bytes that the store uses; 0: not known */
     double latency_ms;        /* one round trip, just measured */

@@ -10,7 +10,6 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "store/campaign.h"
 #include "tools/json.h"
 
 #define ABOUT "about.json"
@@ -71,9 +70,7 @@ static bool keep_about(const char *folder, uint64_t campaign, const struct store
 bool archive_keep(const char *dir, const struct lexicon *lexicon, uint64_t campaign, const void *bytes,
                   size_t n, const struct store_report *details, GError **error)
 {
-    uint32_t number = 0;
-    campaign_number(lexicon_id(lexicon), campaign, &number);
-    g_autofree char *folder = folder_of(dir, number);
+    g_autofree char *folder = folder_of(dir, store_campaign_number(lexicon, campaign));
     g_autofree char *path =
         g_strdup_printf("%s/%016" G_GINT64_MODIFIER "x.eml", folder, hash_bytes(bytes, n, 0));
     if (!make_folder(folder, error) || !keep_about(folder, campaign, details, error))

@@ -136,7 +136,7 @@ static bool collect_row(const struct store_campaign *campaign, void *user)
     struct collect *collect = user;
     const struct campaign_filter *filter = collect->filter;
     if ((filter->state >= 0 && (int)campaign->state != filter->state) ||
-        (filter->source && strcmp(filter->source, campaign->source) != 0) ||
+        (filter->source && !store_campaign_has_source(campaign, filter->source)) ||
         (filter->label && !has_part(campaign->label, filter->label)) ||
         !g_hash_table_add(collect->seen, GSIZE_TO_POINTER((gsize)campaign->id)))
         return true;

@@ -15,7 +15,7 @@ struct forget {
     char **messages;
     char *source;
     gboolean dry_run;
-    uint64_t forgotten;
+    uint64_t forgotten, reduced;
     GError *error;
 };
 
@@ -83,6 +83,23 @@ static void forget_named(struct forget *forget)
             return;
 }
 
+/* What the source gave goes; a campaign that others reported too stays with what they gave. */
+static bool forget_source_of(struct forget *forget, uint64_t id)
+{
+    struct store *store = forget->context->store;
+    struct store_campaign before, left;
+    if (!store_show(store, id, &before, &forget->error) ||
+        !store_forget_source(store, id, forget->source, forget->dry_run, &left, &forget->error))
+        return false;
+    static const char *const results[2][2] = { { "reduced", "would reduce" },
+                                               { "forgotten", "would forget" } };
+    bool gone = left.variants == 0;
+    struct campaign_row row = campaign_row_of(gone ? &before : &left);
+    print(forget, results[gone][forget->dry_run], &row, NULL, gone ? NULL : "others reported it too");
+    *(gone ? &forget->forgotten : &forget->reduced) += 1;
+    return true;
+}
+
 static void forget_source(struct forget *forget)
 {
     struct campaign_filter filter = { .source = forget->source, .state = -1, .sort = CAMPAIGN_BY_FIRST };
@@ -90,7 +107,7 @@ static void forget_source(struct forget *forget)
     if (!campaign_list_read(forget->context->store, &filter, &list, &forget->error))
         return;
     for (guint i = 0; i < list.rows->len && !command_interrupted() && !forget->error; i++) {
-        forget_one(forget, g_array_index(list.rows, struct campaign_row, i).id);
+        forget_source_of(forget, g_array_index(list.rows, struct campaign_row, i).id);
         /* It expired, or another admin was faster: what was wanted is so. */
         if (g_error_matches(forget->error, REFRAIN_ERROR, REFRAIN_ERROR_MISSING))
             g_clear_error(&forget->error);
@@ -165,6 +182,15 @@ static bool check_usage(const struct forget *forget, GError **error)
     return ways == 1;
 }
 
+static void print_totals(const struct forget *forget)
+{
+    fprintf(stderr, "%s %" G_GUINT64_FORMAT, forget->dry_run ? "would forget" : "forgotten",
+            forget->forgotten);
+    if (forget->reduced)
+        fprintf(stderr, ", reduce%s %" G_GUINT64_FORMAT, forget->dry_run ? "" : "d", forget->reduced);
+    fputc('\n', stderr);
+}
+
 static int forget_all(struct forget *forget)
 {
     int code = EXIT_DONE;
@@ -180,9 +206,8 @@ static int forget_all(struct forget *forget)
     if (failed)
         code = command_fail(g_steal_pointer(&forget->error));
     fflush(stdout);
-    if (!forget->context->quiet && (!failed || forget->forgotten > 0))
-        fprintf(stderr, "%s %" G_GUINT64_FORMAT "\n", forget->dry_run ? "would forget" : "forgotten",
-                forget->forgotten);
+    if (!forget->context->quiet && (!failed || forget->forgotten + forget->reduced > 0))
+        print_totals(forget);
     return code;
 }
 
@@ -215,8 +240,11 @@ const struct command cmd_forget = {
     .name = "forget",
     .arguments = "CAMPAIGN... | --message PATH | --source NAME",
     .summary = "take it back, wholly",
-    .more = "Prints what was removed. With --message, only the variant that the message made is taken back, "
-            "and the\n"
-            "campaign with its last one.\n",
+    .more =
+        "Prints what was removed. With --message, only the variant that the message made is taken back, "
+        "and the\n"
+        "campaign with its last one. With --source, all that only this source reported is; a campaign that "
+        "others\n"
+        "reported too is reduced to what they gave.\n",
     .run = forget_run,
 };

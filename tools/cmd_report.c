@@ -1,6 +1,8 @@
 /* refrain report: these are spam. */
+#include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/lane.h"
 #include "tools/archive.h"
 #include "tools/campaign.h"
 #include "tools/command.h"
@@ -19,6 +21,7 @@ static const char *const result_names[RESULTS] = {
 struct pending {
     char *path;
     const char *unscannable;
+    char *refused; /* why, where it is not that something is allowed */
     struct signature_set signatures;
     const void *bytes; /* for the archive, which takes messages one by one */
     size_t n_bytes;
@@ -26,22 +29,32 @@ struct pending {
     uint64_t campaign;
 };
 
-#define BATCH 128 /* reports that are flushed to the disk together */
+#define BATCH 1024 /* reports that are flushed to the disk together */
 
+/*
+ * Mail is read and signed on all cores, and collected in batches. Another thread stores these, in the order
+ * of the input: nobody waits for the disk but this one.
+ */
 struct report {
     struct context *context;
     struct reporting who;
     char *archive;
-    GArray *pending; /* of struct pending */
+    gboolean force;
+    GArray *pending; /* of struct pending: the batch that is being collected */
     guint batch;
+    struct lane *storing; /* NULL: each message is stored before the next one is looked at */
+    /* Of who stores. */
     uint64_t counts[RESULTS];
-    GError *error; /* ends the run */
+    GError *error;      /* ends the run */
+    atomic_bool failed; /* there is one */
 };
 
 static const char *reason_of(const struct pending *pending)
 {
     if (pending->result == RESULT_UNSCANNABLE)
         return pending->unscannable;
+    if (pending->refused)
+        return pending->refused;
     return pending->result == STORE_REFUSED ? "it resembles something allowed" : NULL;
 }
 
@@ -69,6 +82,19 @@ static void print(const struct report *report, const struct pending *pending)
     putchar('\n');
 }
 
+/* "it resembles 3.1 % of the clean mail on 5 of the last 7 days: --force stores it" */
+static bool why_refused(struct report *report, struct pending *pending)
+{
+    struct store_commonness commonness;
+    if (!store_commonness(report->context->store, &pending->signatures, &commonness, &report->error))
+        return false;
+    g_free(pending->refused);
+    pending->refused = g_strdup_printf("it resembles %.1f %% of the clean mail on %u of the last %d days: "
+                                       "--force stores it",
+                                       commonness.share * 100, commonness.days, STORE_CLEAN_DAYS);
+    return true;
+}
+
 static bool store_one(struct report *report, struct pending *pending)
 {
     if (pending->unscannable) {
@@ -76,19 +102,18 @@ static bool store_one(struct report *report, struct pending *pending)
         return true;
     }
     struct store_report details = reporting_report(&report->who);
+    details.force = report->force;
     enum store_outcome outcome;
     if (!store_report(report->context->store, &pending->signatures, &report->context->rule, &details,
                       &outcome, &pending->campaign, &report->error))
         return false;
     pending->result = outcome;
-    if (outcome == STORE_REFUSED)
-        pending->campaign = 0;
+    if (outcome != STORE_REFUSED)
+        return true;
+    if (pending->campaign == 0)
+        return why_refused(report, pending);
+    pending->campaign = 0;
     return true;
-}
-
-static struct pending *pending_at(const struct report *report, guint i)
-{
-    return &g_array_index(report->pending, struct pending, i);
 }
 
 /* What a campaign has learnt anew is a prototype; what was only counted is not. */
@@ -102,38 +127,62 @@ static void archive(struct report *report, const struct pending *pending)
                      pending->n_bytes, &details, &report->error);
 }
 
-/* Stores what waits, then says so: a line that was printed is true, whatever happens next. */
-static void flush(struct report *report)
+/* Both return how many of a batch were stored, the first ones; report->error says why not all. */
+static guint store_in_order(struct report *report, GArray *batch)
+{
+    guint stored = 0;
+    while (stored < batch->len && store_one(report, &g_array_index(batch, struct pending, stored)))
+        stored++;
+    return stored;
+}
+
+static guint store_together(struct report *report, GArray *batch)
 {
     struct store *store = report->context->store;
-    GError *lost = NULL;
-    guint stored = 0;
-    if (report->pending->len > 0 && !report->error && store_batch_begin(store, &report->error)) {
-        while (stored < report->pending->len && store_one(report, pending_at(report, stored)))
-            stored++;
-        if (!store_batch_end(store, &lost)) {
-            stored = 0;
-            if (report->error)
-                g_clear_error(&lost);
-            else
-                report->error = lost;
-        }
-    }
-    for (guint i = 0; i < report->pending->len; i++) {
+    if (report->error || !store_batch_begin(store, &report->error))
+        return 0;
+    guint stored = store_in_order(report, batch);
+    if (store_batch_end(store, NULL))
+        return stored;
+    /* Nothing of it is stored: as much as fits, and the reason from the first that does not. */
+    g_clear_error(&report->error);
+    return store_in_order(report, batch);
+}
+
+/* Stores a batch, then says so: a line that was printed is true, whatever happens next. Frees it. */
+static void store_batch(void *item, void *user)
+{
+    struct report *report = user;
+    GArray *batch = item;
+    guint stored = store_together(report, batch);
+    for (guint i = 0; i < batch->len; i++) {
+        struct pending *pending = &g_array_index(batch, struct pending, i);
         if (i < stored) {
-            report->counts[pending_at(report, i)->result]++;
-            print(report, pending_at(report, i));
-            archive(report, pending_at(report, i));
+            report->counts[pending->result]++;
+            print(report, pending);
+            archive(report, pending);
         }
-        g_free(pending_at(report, i)->path);
+        g_free(pending->path);
+        g_free(pending->refused);
     }
-    g_array_set_size(report->pending, 0);
+    g_array_free(batch, TRUE);
+    atomic_store(&report->failed, report->error != NULL);
+}
+
+static void hand_over(struct report *report)
+{
+    GArray *batch = report->pending;
+    report->pending = g_array_new(FALSE, FALSE, sizeof(struct pending));
+    if (report->storing)
+        lane_put(report->storing, batch);
+    else
+        store_batch(batch, report);
 }
 
 static bool report_done(struct each_mail *mail, void *user)
 {
     struct report *report = user;
-    if (report->error)
+    if (atomic_load(&report->failed))
         return false;
     struct pending pending = { .path = g_strdup(mail->path),
                                .unscannable = mail->unscannable,
@@ -142,8 +191,8 @@ static bool report_done(struct each_mail *mail, void *user)
                                .n_bytes = mail->n_bytes };
     g_array_append_val(report->pending, pending);
     if (report->pending->len >= report->batch)
-        flush(report);
-    return !report->error;
+        hand_over(report);
+    return !atomic_load(&report->failed);
 }
 
 static void print_totals(const struct report *report)
@@ -169,6 +218,7 @@ static int report_mail(struct report *report)
 {
     report->batch = batch_size(report);
     report->pending = g_array_new(FALSE, FALSE, sizeof(struct pending));
+    report->storing = report->batch > 1 ? lane_new(store_batch, report) : NULL;
     struct each_mail_totals totals = each_mail_run(&(struct each_mail_plan) {
         .context = report->context,
         .paths = report->context->arguments,
@@ -177,7 +227,8 @@ static int report_mail(struct report *report)
         .done = report_done,
         .user = report,
     });
-    flush(report);
+    hand_over(report);
+    lane_end(&report->storing);
     g_array_free(report->pending, TRUE);
     int code = each_mail_exit(&totals);
     if (report->error)
@@ -192,6 +243,8 @@ static int report_run(const struct command *self, struct context *context, int a
     struct report report = { .context = context };
     const GOptionEntry options[] = {
         REPORTING_OPTIONS(report.who),
+        { "force", 0, 0, G_OPTION_ARG_NONE, &report.force, "store it, however much clean mail looks like it",
+          NULL },
         { "archive", 0, 0, G_OPTION_ARG_FILENAME, &report.archive,
           "keep what was learnt here, for refrain resign", "DIR" },
         { NULL, 0, 0, 0, NULL, NULL, NULL },

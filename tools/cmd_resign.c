@@ -19,7 +19,6 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "base/progress.h"
-#include "store/campaign.h"
 #include "tools/archive.h"
 #include "tools/campaign.h"
 #include "tools/command.h"
@@ -121,7 +120,7 @@ static enum result take(struct resign *resign, struct job *job)
 {
     struct store_campaign campaign;
     enum store_outcome outcome = STORE_NEW;
-    uint64_t id = campaign_id(lexicon_id(resign->context->lexicon), job->number);
+    uint64_t id = store_campaign_id(resign->context->lexicon, job->number);
     if (!current(resign, job->number, &campaign)) {
         take_back(resign, id);
         return GONE;
@@ -136,8 +135,8 @@ static enum result take(struct resign *resign, struct job *job)
 
 static void print(const struct resign *resign, uint32_t number, enum result result)
 {
-    uint64_t id = campaign_id(lexicon_id(resign->context->lexicon), number);
-    uint64_t old = resign->old_lexicon ? campaign_id(lexicon_id(resign->old_lexicon), number) : 0;
+    uint64_t id = store_campaign_id(resign->context->lexicon, number);
+    uint64_t old = resign->old_lexicon ? store_campaign_id(resign->old_lexicon, number) : 0;
     char text[CAMPAIGN_ID], old_text[CAMPAIGN_ID] = "-";
     if (resign->context->json) {
         struct json *json = json_new();
@@ -180,8 +179,7 @@ struct missing {
 static bool count_missing(const struct store_campaign *campaign, void *user)
 {
     struct missing *missing = user;
-    uint32_t number = 0;
-    campaign_number(lexicon_id(missing->resign->old_lexicon), campaign->id, &number);
+    uint32_t number = store_campaign_number(missing->resign->old_lexicon, campaign->id);
     missing->n += !archive_has(missing->resign->numbers, number);
     return true;
 }
@@ -281,7 +279,7 @@ static bool read_records(struct resign *resign)
     for (guint i = resign->next; old && i < resign->end && !resign->error; i++) {
         uint32_t number = g_array_index(resign->numbers, uint32_t, i);
         struct store_campaign *record = g_new(struct store_campaign, 1);
-        if (store_show(old, campaign_id(lexicon_id(resign->old_lexicon), number), record, &resign->error)) {
+        if (store_show(old, store_campaign_id(resign->old_lexicon, number), record, &resign->error)) {
             g_hash_table_replace(resign->records, GUINT_TO_POINTER(number), record);
             continue;
         }

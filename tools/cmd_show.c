@@ -1,5 +1,6 @@
 /* refrain show: all that is known of a campaign. */
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -13,16 +14,28 @@ struct show {
     unsigned n_variants;
 };
 
+/* Of a reporter; NULL: one of those that are not told apart. */
+static const char *source_of(const struct store_campaign *campaign, unsigned reporter)
+{
+    unsigned source = campaign->reporter[reporter].source;
+    return source == 0 ? campaign->source : source <= campaign->n_also ? campaign->also[source - 1] : NULL;
+}
+
 static void print_json(const struct show *show)
 {
     struct campaign_row row = campaign_row_of(&show->campaign);
     struct json *json = json_new();
     json_open(json, NULL, '{');
     campaign_row_json(json, &row);
+    json_open(json, "sources", '[');
+    for (unsigned i = 0; i <= show->campaign.n_also; i++)
+        json_string(json, NULL, i ? show->campaign.also[i - 1] : show->campaign.source);
+    json_close(json, ']');
     json_open(json, "reported_by", '[');
     for (unsigned i = 0; i < show->campaign.n_reporter; i++) {
         json_open(json, NULL, '{');
         json_string(json, "name", show->campaign.reporter[i].name);
+        json_string(json, "source", source_of(&show->campaign, i));
         json_uint(json, "reports", show->campaign.reporter[i].reports);
         json_close(json, '}');
     }
@@ -57,11 +70,24 @@ static void print_time(const char *name, int64_t when)
     output_pair(name, "%s (%s%s)", text, age->str, ago ? " ago" : "");
 }
 
+static void print_sources(const struct store_campaign *campaign)
+{
+    g_autoptr(GString) sources = g_string_new(*campaign->source ? campaign->source : "-");
+    for (unsigned i = 0; i < campaign->n_also; i++)
+        g_string_append_printf(sources, ", %s", campaign->also[i]);
+    g_autofree char *safe = output_safe(sources->str);
+    output_pair(campaign->n_also ? "sources" : "source", "%s", safe);
+}
+
 static void print_reporters(const struct store_campaign *campaign)
 {
     for (unsigned i = 0; i < campaign->n_reporter; i++) {
-        g_autofree char *name = output_safe(campaign->reporter[i].name);
-        output_pair(i ? "" : "reported by", "%s (%s)", name, output_count(campaign->reporter[i].reports));
+        const char *source = source_of(campaign, i);
+        g_autofree char *name = output_safe(campaign->reporter[i].name),
+                        *from = output_safe(source ? source : "another");
+        bool plain = campaign->n_also == 0 || strcmp(name, from) == 0; /* a trap is its own reporter */
+        output_pair(i ? "" : "reported by", "%s%s%s (%s)", name, plain ? "" : " through ", plain ? "" : from,
+                    output_count(campaign->reporter[i].reports));
     }
     if (campaign->reporters > campaign->n_reporter)
         output_pair("", "and %s more", output_count(campaign->reporters - campaign->n_reporter));
@@ -86,7 +112,6 @@ static void print_text(const struct show *show)
     const struct store_campaign *campaign = &show->campaign;
     char id[CAMPAIGN_ID];
     g_autofree char *label = output_safe(*campaign->label ? campaign->label : "-");
-    g_autofree char *source = output_safe(*campaign->source ? campaign->source : "-");
     g_autoptr(GString) days = g_string_new(NULL);
     output_sparkline(days, campaign->days, STORE_DAYS);
     output_pair("campaign", "%s%s%s", output_colour(OUTPUT_BOLD), campaign_id_print(campaign->id, id),
@@ -94,7 +119,7 @@ static void print_text(const struct show *show)
     output_pair("state", "%s%s%s", output_colour(colours[campaign->state]), store_state_name(campaign->state),
                 output_plain());
     output_pair("label", "%s", label);
-    output_pair("source", "%s", source);
+    print_sources(campaign);
     print_time("first seen", campaign->first);
     print_time("last seen", campaign->last);
     output_pair("reports", "%s", output_count(campaign->reports));

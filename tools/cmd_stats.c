@@ -25,6 +25,7 @@ static void print_json(const struct context *context, const struct store_stats *
     json_uint(json, "hits", stats->hits);
     json_uint(json, "hits_today", stats->hits_today);
     json_uint(json, "hits_week", stats->hits_week);
+    json_uint(json, "clean_week", stats->clean_week);
     json_open(json, "lexicon", '{');
     json_hex(json, "id", lexicon_id(context->lexicon));
     json_string(json, "file", context_lexicon_path(context));
@@ -72,6 +73,7 @@ static void print_text(const struct context *context, const struct store_stats *
                 output_count(stats->reports_today), output_count(stats->reports_week));
     output_pair("hits", "%s (today %s, 7 days %s)", output_count(stats->hits),
                 output_count(stats->hits_today), output_count(stats->hits_week));
+    output_pair("clean mail", "%s in 7 days", output_count(stats->clean_week));
     output_pair("store", "%s", store_name(context->store));
     output_pair("", "%s, %s, answers in %.2f ms", stats->server,
                 stats->memory ? units_format_size(stats->memory, memory) : "memory not known",

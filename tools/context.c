@@ -179,6 +179,8 @@ struct store_options context_store_options(const struct context *context, bool r
     options.ttl = config->store.ttl;
     options.quorum = config->report.quorum;
     options.trusted = (const char *const *)config->report.trusted;
+    options.clean_share = config->report.clean_share;
+    options.clean_days = config->report.clean_days;
     options.wait_replicas = config->store.wait_replicas;
     options.simhash_tables = config->store.simhash_tables;
     options.read_only = read_only;

@@ -13,6 +13,9 @@
 #include "tools/command.h"
 #include "tools/output.h"
 
+/* In memory at once, and then at most one message more. */
+#define WINDOW_BYTES (32u << 20)
+
 /* What came from the source: one message, with those inside it. The arena keeps what unwrapping made. */
 struct job {
     struct message_source_item *item;
@@ -26,8 +29,14 @@ struct walk {
     struct message_source *source;
     struct progress *progress;
     struct each_mail_totals totals;
+    size_t bytes; /* of the messages in memory */
     bool stopped;
 };
+
+static size_t size_of(const struct message_source_item *item)
+{
+    return item->data ? g_bytes_get_size(item->data) : 0;
+}
 
 static void *next_job(void *user)
 {
@@ -43,7 +52,13 @@ static void *next_job(void *user)
         return NULL;
     struct job *job = g_new0(struct job, 1);
     job->item = item;
+    walk->bytes += size_of(item);
     return job;
+}
+
+static bool is_full(void *user)
+{
+    return ((struct walk *)user)->bytes >= WINDOW_BYTES;
 }
 
 static void *worker_new(void *user)
@@ -160,6 +175,7 @@ static bool done(void *item, void *user)
         g_free(mail->path);
     }
     show_progress(walk);
+    walk->bytes -= size_of(job->item);
     g_free(job->mails);
     arena_free(&job->arena);
     message_source_item_free(job->item);
@@ -177,6 +193,7 @@ struct each_mail_totals each_mail_run(const struct each_mail_plan *plan)
     walk.progress = progress_new("messages", 0, quiet);
     pool_run(&(struct pool_plan) { .threads = (unsigned)plan->context->jobs,
                                    .next = next_job,
+                                   .full = is_full,
                                    .worker_new = worker_new,
                                    .worker_free = worker_free,
                                    .work = work,

@@ -11,9 +11,8 @@
 #include "tools/output.h"
 
 static const struct command *const commands[] = {
-    &cmd_report, &cmd_check, &cmd_explain, &cmd_sign,   &cmd_allow,  &cmd_forget, &cmd_list,
-    &cmd_show,   &cmd_stats, &cmd_expire,  &cmd_export, &cmd_import, &cmd_resign, &cmd_eval,
-    &cmd_ping,
+    &cmd_report, &cmd_check,  &cmd_explain, &cmd_sign,   &cmd_allow,  &cmd_forget, &cmd_list, &cmd_show,
+    &cmd_stats,  &cmd_expire, &cmd_export,  &cmd_import, &cmd_resign, &cmd_eval,   &cmd_ping,
 };
 
 static void print_help(FILE *out)
@@ -52,9 +51,22 @@ static int unknown(const char *name)
     return EXIT_ERROR;
 }
 
+/* "-j1", as everybody types it and GLib does not read it. */
+static void spell_out_jobs(char **argv)
+{
+    for (; *argv && strcmp(*argv, "--") != 0; argv++) {
+        const char *number = g_str_has_prefix(*argv, "-j") ? *argv + 2 : "";
+        if (*number && strspn(number, "0123456789") == strlen(number)) {
+            g_autofree char *text = g_strconcat("--jobs=", number, NULL);
+            *argv = (char *)(uintptr_t)g_intern_string(text);
+        }
+    }
+}
+
 static int run(struct context *context, int argc, char **argv)
 {
     GError *error = NULL;
+    spell_out_jobs(argv);
     if (!context_parse_first(context, &argc, &argv, &error))
         return command_fail(error);
     if (context->version) {

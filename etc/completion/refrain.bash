@@ -28,7 +28,7 @@ _refrain() {
     esac
 
     case $command in
-    report) options='--label --source --reporter --as-is --forwarded --archive' kind=files ;;
+    report) options='--label --source --reporter --as-is --forwarded --force --archive' kind=files ;;
     check) options='' kind=files ;;
     explain) options='' kind=files ;;
     sign) options='' kind=files ;;

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 #include <glib.h>
 
+#include "base/lane.h"
 #include "base/pool.h"
 
 /* Items are numbers; work squares them, slower for some, so that they finish out of order. */
@@ -74,6 +75,26 @@ static void a_stop_drains_what_was_given(void **state)
     assert_true(run.given < 200);
 }
 
+static bool three_are_alive(void *user)
+{
+    return ((struct run *)user)->alive >= 3;
+}
+
+static void no_more_are_given_while_it_is_full(void **state)
+{
+    (void)state;
+    struct run run = { 0 };
+    pool_run(&(struct pool_plan) { .threads = 4,
+                                   .window = 32,
+                                   .next = next,
+                                   .full = three_are_alive,
+                                   .work = square,
+                                   .done = done,
+                                   .user = &run });
+    assert_int_equal(run.taken, 5000);
+    assert_int_equal(run.most_alive, 3);
+}
+
 static void *worker_new(void *user)
 {
     g_atomic_int_inc((gint *)user);
@@ -121,13 +142,36 @@ static void each_number_is_worked_on_once(void **state)
     }
 }
 
+static void append(void *item, void *user)
+{
+    g_array_append_val((GArray *)user, item);
+}
+
+static void a_lane_works_off_all_in_order(void **state)
+{
+    (void)state;
+    GArray *seen = g_array_new(FALSE, FALSE, sizeof(void *));
+    struct lane *lane = lane_new(append, seen);
+    for (gsize i = 1; i <= 1000; i++)
+        lane_put(lane, GSIZE_TO_POINTER(i));
+    lane_end(&lane);
+    assert_null(lane);
+    assert_int_equal(seen->len, 1000);
+    for (guint i = 0; i < seen->len; i++)
+        assert_int_equal(GPOINTER_TO_SIZE(g_array_index(seen, void *, i)), i + 1);
+    g_array_free(seen, TRUE);
+    lane_end(&lane);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_come_in_input_order_within_the_window),
         cmocka_unit_test(a_stop_drains_what_was_given),
+        cmocka_unit_test(no_more_are_given_while_it_is_full),
         cmocka_unit_test(worker_states_are_freed),
         cmocka_unit_test(each_number_is_worked_on_once),
+        cmocka_unit_test(a_lane_works_off_all_in_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

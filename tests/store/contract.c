@@ -441,6 +441,191 @@ static void what_is_allowed_vetoes(void **state)
     assert_int_equal(look_up(w, s).level, SIGNATURE_REJECT);
 }
 
+/* --- clean mail --------------------------------------------------------------------------------- */
+
+#define LETTERS   20
+#define STRANGERS 600
+
+static void clean(struct store *store, struct signature signature)
+{
+    struct signature_set set = fixture_set(signature);
+    store_clean(store, &set);
+}
+
+/* A day's clean mail: many strangers, and a letter that is much the same for all its readers. */
+static void a_day_of_clean_mail(struct world *w, const struct signature *letter)
+{
+    for (unsigned i = 0; i < STRANGERS; i++)
+        clean(w->store, body(w, 100000 + i));
+    for (unsigned i = 0; i < LETTERS; i++)
+        clean(w->store, fixture_changed(letter, 30, 5, i));
+    reopen(w);
+}
+
+/* What was counted today was so on that day too. */
+static void the_same_some_days_ago(struct world *w, unsigned days)
+{
+    GError *error = NULL;
+    struct backend *under = w->store->backend;
+    uint32_t today = (uint32_t)(store_now() / 86400);
+    uint32_t *all = g_new(uint32_t, BACKEND_COUNTERS),
+             *counts = g_new(uint32_t, BACKEND_COUNTERS * STORE_CLEAN_DAYS);
+    struct backend_count *again = g_new(struct backend_count, BACKEND_COUNTERS);
+    for (uint32_t i = 0; i < BACKEND_COUNTERS; i++)
+        all[i] = i;
+    must(under->ops->counts(under, today, all, BACKEND_COUNTERS, counts, 2000, &error), error);
+    for (uint32_t i = 0; i < BACKEND_COUNTERS; i++)
+        again[i] = (struct backend_count) { i, counts[i] };
+    must(under->ops->count(under, today - days, again, BACKEND_COUNTERS, 2000, &error), error);
+    g_free(all);
+    g_free(counts);
+    g_free(again);
+}
+
+static struct store_commonness commonness(struct world *w, struct signature signature)
+{
+    GError *error = NULL;
+    struct signature_set set = fixture_set(signature);
+    struct store_commonness out;
+    must(store_commonness(w->store, &set, &out, &error), error);
+    return out;
+}
+
+static void what_is_common_in_clean_mail_day_after_day_is_refused(void **state)
+{
+    struct world *w = *state;
+    struct signature letter = body(w, 1);
+    uint64_t id;
+    a_day_of_clean_mail(w, &letter);
+    the_same_some_days_ago(w, 1);
+    assert_false(commonness(w, letter).too_common);
+    the_same_some_days_ago(w, 6);
+    struct store_commonness common = commonness(w, letter);
+    assert_true(common.too_common);
+    assert_int_equal(common.days, 3);
+    assert_int_equal(common.clean, 3 * (LETTERS + STRANGERS));
+    assert_true(common.share > 0.02 && common.share < 0.04);
+    assert_int_equal(report(w, letter, &id), STORE_REFUSED);
+    assert_true(id == 0);
+    assert_int_equal(stats_of(w->store).campaigns, 0);
+    assert_int_equal(stats_of(w->store).clean_week, 3 * (LETTERS + STRANGERS));
+    assert_int_equal(report(w, body(w, 2), &id), STORE_NEW);
+    assert_int_equal(report(w, body(w, 100000), &id), STORE_NEW);
+}
+
+static void a_flood_of_today_can_be_reported(void **state)
+{
+    struct world *w = *state;
+    struct signature spam = body(w, 1);
+    a_day_of_clean_mail(w, &spam);
+    the_same_some_days_ago(w, 1);
+    assert_int_equal(report(w, spam, NULL), STORE_NEW);
+}
+
+static void force_stores_what_is_common(void **state)
+{
+    struct world *w = *state;
+    GError *error = NULL;
+    struct signature letter = body(w, 1);
+    struct signature_set set = fixture_set(letter);
+    struct store_report forced = { .reporter = "anna", .force = true };
+    enum store_outcome outcome;
+    uint64_t id;
+    w->options.clean_days = 1;
+    reopen(w);
+    a_day_of_clean_mail(w, &letter);
+    assert_int_equal(report(w, letter, &id), STORE_REFUSED);
+    must(store_report(w->store, &set, &signature_default_rule, &forced, &outcome, &id, &error), error);
+    assert_int_equal(outcome, STORE_NEW);
+    /* It acts: who reports it again adds nothing. */
+    assert_int_equal(report(w, letter, &id), STORE_DUPLICATE);
+}
+
+static void what_is_common_is_not_confirmed_either(void **state)
+{
+    struct world *w = *state;
+    struct signature letter = body(w, 1);
+    uint64_t id;
+    w->options.clean_days = 1;
+    w->options.quorum = 2;
+    reopen(w);
+    assert_int_equal(report_as(w->store, fixture_set(letter), "anna", &id), STORE_PENDING);
+    a_day_of_clean_mail(w, &letter);
+    assert_int_equal(report_as(w->store, fixture_set(letter), "bert", NULL), STORE_REFUSED);
+    assert_int_equal(show(w, id).state, STORE_CANDIDATE);
+}
+
+static void little_clean_mail_says_nothing(void **state)
+{
+    struct world *w = *state;
+    struct signature letter = body(w, 1);
+    w->options.clean_days = 1;
+    reopen(w);
+    for (unsigned i = 0; i < STORE_CLEAN_MIN - 1; i++)
+        clean(w->store, letter);
+    reopen(w);
+    assert_false(commonness(w, letter).too_common);
+    clean(w->store, letter);
+    reopen(w);
+    assert_true(commonness(w, letter).too_common);
+    w->options.clean_share = 0;
+    reopen(w);
+    assert_int_equal(report(w, letter, NULL), STORE_NEW);
+}
+
+static void a_common_attachment_is_refused(void **state)
+{
+    struct world *w = *state;
+    struct signature logo = fixture_signature(w->lexicon, MESSAGE_PART, 1);
+    w->options.clean_days = 1;
+    reopen(w);
+    for (unsigned i = 0; i < STORE_CLEAN_MIN; i++) {
+        struct signature_set set = fixture_set(body(w, 1000 + i));
+        if (i % 10 == 0)
+            set.v[set.n++] = logo;
+        store_clean(w->store, &set);
+    }
+    reopen(w);
+    struct signature_set with = fixture_set(body(w, 1)), without = with;
+    with.v[with.n++] = logo;
+    assert_int_equal(report_as(w->store, with, "anna", NULL), STORE_REFUSED);
+    assert_int_equal(report_as(w->store, without, "anna", NULL), STORE_NEW);
+}
+
+static void hosts_add_up_their_clean_mail(void **state)
+{
+    struct world *w = *state;
+    struct store *other = open_with(w, w->lexicon);
+    for (unsigned i = 0; i < 10; i++) {
+        clean(w->store, body(w, 1));
+        clean(other, body(w, 1));
+    }
+    store_close(&other);
+    reopen(w);
+    assert_int_equal(stats_of(w->store).clean_week, 20);
+}
+
+static void clean_mail_is_forgotten_after_a_week(void **state)
+{
+    struct world *w = *state;
+    struct signature letter = body(w, 1);
+    GError *error = NULL;
+    struct backend *under = w->store->backend;
+    uint32_t today = (uint32_t)(store_now() / 86400);
+    const struct backend_count one = { 0, 1 };
+    g_autofree char *nothing = backend->key_space(w->url);
+    for (unsigned ago = 7; ago < 10; ago++)
+        must(under->ops->count(under, today - ago, &one, 1, 2000, &error), error);
+    expire(w);
+    g_autofree char *after = backend->key_space(w->url);
+    assert_string_equal(nothing, after);
+    assert_int_equal(stats_of(w->store).clean_week, 0);
+    must(under->ops->count(under, today - 6, &one, 1, 2000, &error), error);
+    a_day_of_clean_mail(w, &letter);
+    expire(w);
+    assert_int_equal(stats_of(w->store).clean_week, 1 + LETTERS + STRANGERS);
+}
+
 /* --- forgetting --------------------------------------------------------------------------------- */
 
 static void forgetting_leaves_no_key_behind(void **state)
@@ -499,6 +684,92 @@ static void one_variant_can_be_forgotten(void **state)
     assert_true(removed == id);
     g_autofree char *nothing = backend->key_space(w->url);
     assert_string_equal(nothing, "");
+}
+
+static enum store_outcome report_from(struct world *w, struct signature s, const char *source,
+                                      const char *reporter, uint64_t *id_out)
+{
+    GError *error = NULL;
+    enum store_outcome outcome;
+    struct signature_set set = fixture_set(s);
+    struct store_report report = { .source = source, .reporter = reporter };
+    must(store_report(w->store, &set, &signature_default_rule, &report, &outcome, id_out, &error), error);
+    return outcome;
+}
+
+static struct store_campaign forget_source(struct world *w, uint64_t id, const char *source, bool dry_run)
+{
+    GError *error = NULL;
+    struct store_campaign left;
+    must(store_forget_source(w->store, id, source, dry_run, &left, &error), error);
+    return left;
+}
+
+static unsigned lines(const char *text)
+{
+    unsigned n = 0;
+    for (; (text = strchr(text, '\n')); text++)
+        n++;
+    return n;
+}
+
+static void forgetting_a_source_leaves_what_others_gave(void **state)
+{
+    struct world *w = *state;
+    struct signature s = body(w, 1), theirs = fixture_changed(&s, 100, 10, 1),
+                     both = fixture_changed(&s, 110, 8, 2);
+    uint64_t id;
+    /* Ours alone: what must be left at the end. */
+    report_from(w, s, "ours", "anna", &id);
+    report_from(w, both, "ours", "anna", &id);
+    g_autofree char *before = backend->key_space(w->url);
+    forget(w, id);
+    report_from(w, theirs, "theirs", "theirs", &id);
+    assert_int_equal(report_from(w, s, "ours", "anna", NULL), STORE_MERGED);
+    assert_int_equal(report_from(w, both, "theirs", "theirs", NULL), STORE_MERGED);
+    assert_int_equal(report_from(w, both, "ours", "anna", NULL), STORE_DUPLICATE);
+    assert_int_equal(forget_source(w, id, "theirs", true).variants, 2);
+    assert_int_equal(show(w, id).variants, 3);
+    assert_int_equal(show(w, id).n_also, 1);
+    struct store_campaign left = forget_source(w, id, "theirs", false);
+    assert_int_equal(left.variants, 2);
+    assert_int_equal(left.reports, 2);
+    assert_int_equal(left.reporters, 1);
+    assert_string_equal(left.source, "ours");
+    assert_int_equal(left.n_also, 0);
+    struct store_campaign shown = show(w, id);
+    assert_memory_equal(&left, &shown, sizeof left);
+    assert_int_equal(look_up(w, s).likeness.distance, 0);
+    assert_int_equal(look_up(w, both).likeness.distance, 0);
+    assert_int_equal(look_up(w, theirs).likeness.distance, 100);
+    /* The campaign has another number now; it has as many members. */
+    g_autofree char *after = backend->key_space(w->url);
+    assert_int_equal(lines(before), lines(after));
+    assert_int_equal(forget_source(w, id, "ours", false).variants, 0);
+    g_autofree char *nothing = backend->key_space(w->url);
+    assert_string_equal(nothing, "");
+}
+
+static void who_is_left_must_confirm_it(void **state)
+{
+    struct world *w = *state;
+    static const char *const trusted[] = { "trap", NULL };
+    struct signature s = body(w, 1);
+    uint64_t id;
+    w->options.quorum = 2;
+    w->options.trusted = trusted;
+    reopen(w);
+    assert_int_equal(report_from(w, s, "users", "anna", &id), STORE_PENDING);
+    assert_int_equal(report_from(w, s, "trap", "trap", &id), STORE_DUPLICATE);
+    assert_int_equal(forget_source(w, id, "trap", false).state, STORE_CANDIDATE);
+    assert_int_equal(look_up(w, s).level, SIGNATURE_STRANGER);
+    assert_int_equal(report_from(w, s, "trap", "trap", &id), STORE_DUPLICATE);
+    assert_int_equal(forget_source(w, id, "users", false).state, STORE_ACTIVE);
+    assert_int_equal(look_up(w, s).level, SIGNATURE_REJECT);
+    /* The same reporter through two sources is one. */
+    assert_int_equal(report_from(w, body(w, 2), "users", "anna", &id), STORE_PENDING);
+    assert_int_equal(report_from(w, body(w, 2), "desk", "anna", &id), STORE_PENDING);
+    assert_int_equal(show(w, id).reporters, 1);
 }
 
 /* --- time --------------------------------------------------------------------------------------- */
@@ -726,6 +997,27 @@ static void an_import_joins_what_it_resembles(void **state)
     assert_int_equal(show(w, id).reports, 6);
     assert_int_equal(show(w, id).reporters, 2);
     assert_int_equal(show(w, stranger).variants, 1);
+}
+
+static void an_import_can_be_taken_back_wholly(void **state)
+{
+    struct world *w = *state;
+    struct signature s = body(w, 1);
+    struct signature_set variants[] = { fixture_set(s), fixture_set(fixture_changed(&s, 100, 10, 1)) };
+    struct store_campaign theirs = { .state = STORE_ACTIVE, .reports = 5 };
+    uint64_t id;
+    report(w, s, &id);
+    g_autofree char *before = backend->key_space(w->url);
+    struct store_campaign ours = show(w, id);
+    theirs.first = theirs.last = ours.first;
+    assert_int_equal(import(w, &theirs, variants, 2, "partner", true), STORE_MERGED);
+    assert_int_equal(import(w, &theirs, variants, 2, "partner", true), STORE_DUPLICATE);
+    assert_true(store_campaign_has_source(&(struct store_campaign[]) { show(w, id) }[0], "partner"));
+    forget_source(w, id, "partner", false);
+    g_autofree char *after = backend->key_space(w->url);
+    assert_string_equal(before, after);
+    struct store_campaign left = show(w, id);
+    assert_memory_equal(&ours, &left, sizeof ours);
 }
 
 static void an_import_without_times_is_of_today(void **state)
@@ -1010,9 +1302,19 @@ int contract_run(const struct contract_backend *under_test)
         TEST(candidates_match_after_the_quorum),
         TEST(who_is_trusted_needs_no_quorum),
         TEST(what_is_allowed_vetoes),
+        TEST(what_is_common_in_clean_mail_day_after_day_is_refused),
+        TEST(a_flood_of_today_can_be_reported),
+        TEST(force_stores_what_is_common),
+        TEST(what_is_common_is_not_confirmed_either),
+        TEST(little_clean_mail_says_nothing),
+        TEST(a_common_attachment_is_refused),
+        TEST(hosts_add_up_their_clean_mail),
+        TEST(clean_mail_is_forgotten_after_a_week),
         TEST(forgetting_leaves_no_key_behind),
         TEST(what_is_not_there_is_missing),
         TEST(one_variant_can_be_forgotten),
+        TEST(forgetting_a_source_leaves_what_others_gave),
+        TEST(who_is_left_must_confirm_it),
         TEST(what_outlived_its_ttl_goes_wholly),
         TEST(hits_are_counted_in_the_background),
         TEST(each_campaign_is_seen),
@@ -1021,6 +1323,7 @@ int contract_run(const struct contract_backend *under_test)
         TEST(importing_is_idempotent),
         TEST(an_untrusted_import_waits_for_a_report),
         TEST(an_import_joins_what_it_resembles),
+        TEST(an_import_can_be_taken_back_wholly),
         TEST(an_import_without_times_is_of_today),
         TEST(tables_propose_what_no_lexicon_does),
         TEST(nothing_is_left_in_the_tables),

@@ -39,8 +39,8 @@ static struct campaign *example(struct arena *arena, unsigned variants)
     c->info.state = STORE_ALLOWED;
     campaign_name(c->info.label, "pills");
     campaign_name(c->info.source, "träp");
-    campaign_count_report(c, "anna", 1700000000, 1700000100);
-    campaign_count_report(c, "bert", 1700000001, 1700000100);
+    campaign_count_report(c, 0, "anna", 1700000000, 1700000100);
+    campaign_count_report(c, 0, "bert", 1700000001, 1700000100);
     campaign_count_hits(c, 300, 1700000200);
     for (unsigned i = 0; i < variants; i++) {
         struct signature_set *set = &c->variant[c->info.variants++];
@@ -48,6 +48,24 @@ static struct campaign *example(struct arena *arena, unsigned variants)
             if (variants == STORE_VARIANTS || view == MESSAGE_BODY)
                 set->v[set->n++] = fixture_signature(lexicon, view, i * 10 + view);
     }
+    return c;
+}
+
+/* Variants from a, from a and b, from c, and from somebody else; reporters likewise. */
+static struct campaign *of_many_sources(struct arena *arena)
+{
+    static const uint8_t from[] = { 1, 1 | 2, 4, 1u << STORE_SOURCES };
+    struct campaign *c = ARENA_NEW(arena, struct campaign);
+    campaign_count_report(c, campaign_source(&c->info, "a"), "anna", 1700000000, 1700000000);
+    campaign_count_report(c, campaign_source(&c->info, "b"), "anna", 1700000000, 1700000000);
+    campaign_count_report(c, campaign_source(&c->info, "c"), "carl", 1700000000, 1700000000);
+    campaign_count_report(c, campaign_source(&c->info, "c"), "carl", 1700000000, 1700000000);
+    campaign_count_report(c, STORE_SOURCES, "dora", 1700000000, 1700000000);
+    for (unsigned i = 0; i < G_N_ELEMENTS(from); i++) {
+        c->variant[i] = fixture_set(fixture_signature(lexicon, MESSAGE_BODY, i));
+        c->from[i] = from[i];
+    }
+    c->info.variants = G_N_ELEMENTS(from);
     return c;
 }
 
@@ -136,6 +154,9 @@ static void a_cut_record_is_refused(void **state)
     const uint8_t *bytes = campaign_encode(arena, example(arena, 3), &size);
     for (size_t n = 0; n < size; n++)
         assert_true(both_refuse(bytes, n, scratch));
+    bytes = campaign_encode(arena, of_many_sources(arena), &size);
+    for (size_t n = 0; n < size; n++)
+        assert_true(both_refuse(bytes, n, scratch));
     arena_free(&arena);
 }
 
@@ -204,12 +225,77 @@ static void reporters_are_counted_once_and_bounded(void **state)
     struct campaign *c = ARENA_NEW(arena, struct campaign);
     for (unsigned i = 0; i < 100; i++) {
         g_autofree char *name = g_strdup_printf("user%u", i % 50);
-        campaign_count_report(c, name, 1700000000, 1700000000);
+        campaign_count_report(c, 0, name, 1700000000, 1700000000);
     }
     assert_int_equal(c->info.reports, 100);
     assert_int_equal(c->info.reporters, STORE_REPORTERS);
     assert_int_equal(c->info.n_reporter, STORE_REPORTERS);
     assert_int_equal(c->info.reporter[0].reports, 2);
+    arena_free(&arena);
+}
+
+static void one_source_costs_nothing(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct campaign *c = example(arena, 2);
+    size_t one, two;
+    c->from[0] = c->from[1] = 1;
+    campaign_encode(arena, c, &one);
+    assert_int_equal(campaign_source(&c->info, "users"), 1);
+    campaign_count_report(c, 1, "carl", 1700000002, 1700000100);
+    c->from[1] |= 2;
+    campaign_encode(arena, c, &two);
+    /* Two names, a count of sources, a count of reports, a byte a reporter and a variant. */
+    assert_int_equal(two - one, 1 + 5 + 1 + 1 + 1 + 4 + 3 + 2);
+    arena_free(&arena);
+}
+
+static void sources_are_told_apart_and_bounded(void **state)
+{
+    (void)state;
+    struct store_campaign info = { 0 };
+    for (unsigned i = 0; i < 20; i++) {
+        g_autofree char *name = g_strdup_printf("source%u", i);
+        assert_int_equal(campaign_source(&info, name), MIN(i, STORE_SOURCES));
+    }
+    assert_int_equal(campaign_source(&info, "source0"), 0);
+    assert_int_equal(campaign_source(&info, "source6"), 6);
+    assert_int_equal(campaign_source(&info, NULL), STORE_SOURCES);
+    assert_true(store_campaign_has_source(&info, "source3"));
+    assert_false(store_campaign_has_source(&info, "source7"));
+}
+
+static void a_source_is_dropped_wholly(void **state)
+{
+    (void)state;
+    struct arena *arena = arena_new();
+    struct campaign *c = of_many_sources(arena), *back = ARENA_NEW(arena, struct campaign);
+    size_t size;
+    assert_int_equal(c->info.reporters, 3);
+    campaign_drop_source(c, "a");
+    assert_string_equal(c->info.source, "b");
+    assert_int_equal(c->info.n_also, 1);
+    assert_string_equal(c->info.also[0], "c");
+    assert_int_equal(c->info.variants, 3);
+    assert_int_equal(c->from[0], 1);
+    assert_int_equal(c->from[1], 2);
+    assert_int_equal(c->from[2], 1u << STORE_SOURCES);
+    assert_int_equal(c->info.reports, 4);
+    assert_int_equal(c->info.reporters, 3);
+    const uint8_t *bytes = campaign_encode(arena, c, &size);
+    assert_true(campaign_decode(bytes, size, lexicon_id(lexicon), back));
+    assert_memory_equal(&c->info, &back->info, sizeof c->info);
+    assert_memory_equal(c->from, back->from, sizeof c->from);
+    campaign_drop_source(c, "nobody");
+    assert_int_equal(c->info.variants, 3);
+    campaign_drop_source(c, "c");
+    assert_int_equal(c->info.variants, 2);
+    assert_int_equal(c->info.reports, 2);
+    assert_int_equal(c->info.reporters, 2);
+    campaign_drop_source(c, "b");
+    assert_int_equal(c->info.variants, 1);
+    assert_string_equal(c->info.reporter[0].name, "dora");
     arena_free(&arena);
 }
 
@@ -244,6 +330,9 @@ int main(void)
         cmocka_unit_test(ids_and_numbers_are_one),
         cmocka_unit_test(days_move_on),
         cmocka_unit_test(reporters_are_counted_once_and_bounded),
+        cmocka_unit_test(one_source_costs_nothing),
+        cmocka_unit_test(sources_are_told_apart_and_bounded),
+        cmocka_unit_test(a_source_is_dropped_wholly),
         cmocka_unit_test(members_are_positive_and_spread),
     };
     return cmocka_run_group_tests_name("campaign", tests, set_up, tear_down);

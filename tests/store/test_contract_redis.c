@@ -89,11 +89,13 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Members of sets, fields of hashes. Records are left out: their counts change. */
+/* Members of sets, fields of hashes, names of strings. Values are left out: their counts change. */
 static void print_key(struct servers_redis *at, const char *key, GPtrArray *lines)
 {
     redisReply *type = servers_ask(at, "TYPE %s", key);
     bool set = strcmp(type->str, "set") == 0;
+    if (strcmp(type->str, "string") == 0)
+        g_ptr_array_add(lines, g_strdup(key));
     redisReply *content = servers_ask(at, set ? "SMEMBERS %s" : "HKEYS %s", key);
     for (size_t i = 0; i < content->elements; i++)
         g_ptr_array_add(lines, g_strdup_printf("%s %s", key, content->element[i]->str));

@@ -263,6 +263,33 @@ static void at_the_limit_nothing_is_lost_and_forgetting_helps(void **state)
     assert_int_equal(count(w->store), n - 80);
 }
 
+static void a_batch_that_does_not_fit_leaves_nothing_behind(void **state)
+{
+    struct world *w = *state;
+    g_autofree char *url = g_strconcat(w->url, "?max=1M", NULL);
+    GError *error = NULL;
+    unsigned n = 0, fitting = 0;
+    w->store = open_or_fail(w, url);
+    assert_true(report(w, w->store, 1000000, NULL, &error));
+    assert_true(store_batch_begin(w->store, &error));
+    while (report(w, w->store, n, NULL, &error))
+        n++;
+    assert_true(g_error_matches(error, REFRAIN_ERROR, REFRAIN_ERROR_REFUSED));
+    g_clear_error(&error);
+    assert_false(store_batch_end(w->store, &error));
+    assert_non_null(strstr(error->message, "limit of 1.0 MB"));
+    g_clear_error(&error);
+    for (unsigned i = 0; i < n; i++)
+        assert_false(is_found(w, w->store, i));
+    assert_true(is_found(w, w->store, 1000000));
+    /* One by one, what fits is stored. */
+    while (fitting < n && report(w, w->store, fitting, NULL, &error))
+        fitting++;
+    g_clear_error(&error);
+    assert_true(fitting > n / 4);
+    assert_found(w, w->store, fitting);
+}
+
 /* The file may not grow beyond some size: as good as a full disk, without one. */
 static void a_full_disk_is_an_error_and_loses_nothing(void **state)
 {
@@ -423,6 +450,7 @@ int main(void)
         TEST(a_frozen_writer_holds_up_no_one_for_long),
         TEST(a_frozen_writer_that_is_killed_leaves_its_place_at_once),
         TEST(at_the_limit_nothing_is_lost_and_forgetting_helps),
+        TEST(a_batch_that_does_not_fit_leaves_nothing_behind),
         TEST(a_full_disk_is_an_error_and_loses_nothing),
         TEST(a_map_that_another_process_grew_is_followed),
         TEST(a_process_opens_a_store_once_however_often_it_is_asked),
