@@ -3,7 +3,9 @@
 #include <stddef.h>
 
 static const char *const on_failure_words[] = { "accept", "tempfail", NULL };
-static const char *const action_words[] = { "none", "tag", "quarantine", "reject", "tempfail", "discard", NULL };
+static const char *const action_words[] = {
+    "none", "tag", "quarantine", "reject", "tempfail", "discard", NULL
+};
 static const char *const exempt_words[] = { "none", "tag", NULL };
 static const char *const trap_words[] = { "discard", "pass", NULL };
 static const char *const target_words[] = { "stderr", "syslog", "journal", "auto", NULL };
@@ -15,8 +17,8 @@ static const char *const level_words[] = { "error", "warning", "info", "debug", 
 /* One row per key, in the order of the manual. A new key: a row here, a field in config.h, and the two
  * places that tests/base/test_config.c compares with this table: doc/refrain.conf.5 and etc/refrain.conf. */
 static const struct config_key table[] = {
-    { "milter", "socket", CONFIG_STRING, AT(milter.socket), "unix:/var/spool/postfix/refrain/milter.sock", NULL,
-      "where the MTA connects: unix:/path, inet:port@host or inet6:port@host" },
+    { "milter", "socket", CONFIG_STRING, AT(milter.socket), "unix:/var/spool/postfix/refrain/milter.sock",
+      NULL, "where the MTA connects: unix:/path, inet:port@host or inet6:port@host" },
     { "milter", "socket-group", CONFIG_STRING, AT(milter.socket_group), "postfix", NULL,
       "group that may connect to a unix socket" },
     { "milter", "socket-mode", CONFIG_OCTAL, AT(milter.socket_mode), "0660", NULL,
@@ -62,7 +64,7 @@ static const struct config_key table[] = {
     { "match", "min-terms", CONFIG_UNSIGNED, AT(match.min_terms), "5", NULL,
       "messages with fewer distinct terms are not scanned; at least 5" },
     { "match", "min-shared", CONFIG_UNSIGNED, AT(match.min_shared), "1", NULL,
-      "lexicons that must agree on a campaign before it is compared; at least 1" },
+      "lexicons or odd words that must agree on a campaign before it is compared; at least 1" },
 
     { "action", "on-tag", CONFIG_CHOICE, AT(action.on_tag), "tag", action_words,
       "what is done with a message that resembles a campaign" },
@@ -77,8 +79,7 @@ static const struct config_key table[] = {
       "reply text of a reject; {campaign} is its id. Name a contact for those hit wrongly" },
     { "action", "add-clean-header", CONFIG_BOOL, AT(action.add_clean_header), "no", NULL,
       "add X-Refrain: clean to mail that resembles nothing" },
-    { "action", "dry-run", CONFIG_BOOL, AT(action.dry_run), "no", NULL,
-      "only log what would be done" },
+    { "action", "dry-run", CONFIG_BOOL, AT(action.dry_run), "no", NULL, "only log what would be done" },
 
     { "exempt", "networks", CONFIG_LIST, AT(exempt.networks), "", NULL,
       "clients whose mail is not acted on: addresses and networks, 192.0.2.0/24, 2001:db8::/32" },
@@ -114,7 +115,8 @@ static const struct config_key table[] = {
     { "limits", "header-bytes", CONFIG_SIZE, AT(limits.header_bytes), "256K", NULL,
       "of one header block; the rest is not read" },
     { "limits", "parts", CONFIG_UNSIGNED, AT(limits.parts), "1000", NULL, "MIME parts looked at" },
-    { "limits", "depth", CONFIG_UNSIGNED, AT(limits.depth), "32", NULL, "levels of nested MIME parts looked at" },
+    { "limits", "depth", CONFIG_UNSIGNED, AT(limits.depth), "32", NULL,
+      "levels of nested MIME parts looked at" },
     { "limits", "text-bytes", CONFIG_SIZE, AT(limits.text_bytes), "512K", NULL,
       "of visible text, after decoding" },
     { "limits", "terms", CONFIG_UNSIGNED, AT(limits.terms), "10000", NULL, "distinct terms of a message" },

@@ -8,6 +8,10 @@
 /* Windows of one text overlap, so that strangers share more of them than words: a bit weighs more. */
 #define SHORT_STRICTNESS 0.78
 
+/* Each odd word in common is worth so much similarity, and so many count. */
+#define ODD_CREDIT 0.04
+#define ODD_MOST   4u
+
 const struct signature_rule signature_default_rule = { .tag = 0.53, .reject = 0.71, .min_shared = 1 };
 
 unsigned signature_hamming(const struct signature *a, const struct signature *b)
@@ -24,6 +28,29 @@ unsigned signature_shared(const struct signature *a, const struct signature *b)
     for (unsigned i = 0; i < MIN(a->n_lex, b->n_lex); i++)
         shared += a->lex[i] != 0 && a->lex[i] == b->lex[i];
     return shared;
+}
+
+unsigned signature_n_odd(const struct signature *signature)
+{
+    unsigned n = 0;
+    while (n < SIGNATURE_ODD && signature->odd[n])
+        n++;
+    return n;
+}
+
+unsigned signature_shared_odd(const struct signature *a, const struct signature *b)
+{
+    unsigned shared = 0;
+    for (unsigned i = 0; i < SIGNATURE_ODD && a->odd[i]; i++)
+        for (unsigned j = 0; j < SIGNATURE_ODD && b->odd[j]; j++)
+            shared += a->odd[i] == b->odd[j];
+    return shared;
+}
+
+/* One word in common may be the name of the company that both write about; two are hardly ever. */
+double signature_odd_credit(unsigned shared)
+{
+    return shared < 2 ? 0 : ODD_CREDIT * MIN(shared, ODD_MOST);
 }
 
 static double cosine(double distance)
@@ -85,6 +112,13 @@ static enum signature_level level_of(const struct signature *a, const struct sig
     return SIGNATURE_STRANGER;
 }
 
+/* Odd words say that the campaign is the same, not that the text nearly is: they never lift to a reject. */
+static double with_credit(double similarity, unsigned odd, const struct signature_rule *rule)
+{
+    double most = MAX(similarity, rule->reject - 0.01);
+    return MIN(similarity + signature_odd_credit(odd), most);
+}
+
 struct signature_likeness signature_compare(const struct signature *a, const struct signature *b,
                                             const struct signature_rule *rule)
 {
@@ -92,12 +126,14 @@ struct signature_likeness signature_compare(const struct signature *a, const str
     if (a->lexicon != b->lexicon || a->view != b->view)
         return likeness;
     likeness.shared = signature_shared(a, b);
+    likeness.odd = signature_shared_odd(a, b);
     likeness.distance = signature_hamming(a, b);
     if (a->view == MESSAGE_PART && likeness.shared == 0)
         likeness.distance = SIGNATURE_BITS;
     else
-        likeness.similarity = cosine(distance_that_counts(a, b, likeness.distance));
-    if (likeness.shared >= rule->min_shared)
+        likeness.similarity =
+            with_credit(cosine(distance_that_counts(a, b, likeness.distance)), likeness.odd, rule);
+    if (likeness.shared + likeness.odd >= rule->min_shared)
         likeness.level = level_of(a, b, likeness.similarity, rule);
     return likeness;
 }

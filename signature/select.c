@@ -13,6 +13,12 @@
 #define MIN_KNOWN_SHARE 4 /* one in four */
 #define ENOUGH_KNOWN    20
 
+/*
+ * Words that are unknown among words that are known are names and coinages. Where more than one in so many is
+ * unknown, they may be the everyday words of a language next to one that the lexicon knows.
+ */
+#define ODD_SHARE 2
+
 #define MAX_KEEP 8
 
 static void make_room(struct selection *s, uint32_t n)
@@ -42,18 +48,37 @@ static bool is_lexical(const struct term *term)
     return term->kind == TERM_WORD || term->kind == TERM_HOST;
 }
 
+/* Keeps the smallest ranks, in order: of two messages with a word in common, both are likely to keep it. */
+static void keep_odd(struct selection *s, uint64_t rank)
+{
+    unsigned at = s->n_odd;
+    if (at == SIGNATURE_ODD && rank >= s->odd[at - 1])
+        return;
+    if (at == SIGNATURE_ODD)
+        at--;
+    else
+        s->n_odd++;
+    for (; at > 0 && s->odd[at - 1] > rank; at--)
+        s->odd[at] = s->odd[at - 1];
+    s->odd[at] = rank;
+}
+
 /* Drops the words that the lexicon does not know: hash-busters, typos, names. Link hosts stay. */
-static void drop_unknown(struct selection *s, struct terms terms, const bool *known)
+static void drop_unknown(struct selection *s, struct terms terms, const bool *known, uint64_t key)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < s->n; i++) {
-        if (!known[i] && terms.v[i].kind == TERM_WORD)
+        if (!known[i] && terms.v[i].kind == TERM_WORD) {
+            keep_odd(s, select_odd_rank(s->hash[i], key));
             continue;
+        }
         s->hash[kept] = s->hash[i];
         s->entry[kept] = s->entry[i];
         s->index[kept++] = s->index[i];
     }
     s->n = kept;
+    if ((terms.n - kept) * ODD_SHARE > terms.n)
+        s->n_odd = 0;
 }
 
 static bool is_foreign(uint32_t known, uint32_t all)
@@ -65,6 +90,7 @@ void select_terms(const struct lexicon *lexicon, struct terms terms, bool foreig
 {
     make_room(out, terms.n);
     out->n = terms.n;
+    out->n_odd = 0;
     bool room[512], *known = terms.n <= G_N_ELEMENTS(room) ? room : g_new(bool, terms.n);
     uint32_t n_known = 0;
     for (uint32_t i = 0; i < terms.n; i++) {
@@ -77,7 +103,7 @@ void select_terms(const struct lexicon *lexicon, struct terms terms, bool foreig
     }
     out->foreign = foreign || is_foreign(n_known, terms.n);
     if (!out->foreign)
-        drop_unknown(out, terms, known);
+        drop_unknown(out, terms, known, lexicon_sketch_key(lexicon));
     if (known != room)
         g_free(known);
 }

@@ -7,12 +7,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/term.h"
 #include "lexicon/lexicon.h"
+#include "signature/signature.h"
 
 /* Parallel arrays of the terms that count, in the order of the document. */
 struct selection {
-    bool foreign; /* the lexicon does not know the language: all terms count */
+    bool foreign;                /* the lexicon does not know the language: all terms count */
+    uint64_t odd[SIGNATURE_ODD]; /* ranks of words that were left out, the smallest ones first */
+    unsigned n_odd;
     uint32_t n;
     uint64_t *hash;
     struct lexicon_entry *entry; /* all zero for a term that the lexicon does not know */
@@ -24,6 +28,12 @@ struct selection {
         uint32_t index[512];
     } room; /* a usual mail needs no malloc */
 };
+
+/* Odd words are kept by rank, the smallest first; `key` is the lexicon's for sketches. */
+static inline uint64_t select_odd_rank(uint64_t hash, uint64_t key)
+{
+    return hash_mix(hash ^ key);
+}
 
 /* `foreign`: it is known already that the lexicon does not know the language. */
 void select_terms(const struct lexicon *lexicon, struct terms terms, bool foreign, struct selection *out);

@@ -16,6 +16,26 @@ static bool sign_part(const struct lexicon *lexicon, struct terms terms, struct 
     return true;
 }
 
+/* The low bits of a rank: the high ones are small in all that are kept. */
+static uint32_t odd_word(uint64_t rank)
+{
+    return MAX((uint32_t)rank & 0xffffff, 1);
+}
+
+uint32_t signature_odd_of(const struct lexicon *lexicon, uint64_t term_hash)
+{
+    return odd_word(select_odd_rank(term_hash, lexicon_sketch_key(lexicon)));
+}
+
+/* Footers have the names of lists and providers: only the body's words tell. */
+static void sign_odd(const struct selection *selection, struct signature *out)
+{
+    if (out->view != MESSAGE_BODY)
+        return;
+    for (unsigned i = 0; i < selection->n_odd; i++)
+        out->odd[i] = odd_word(selection->odd[i]);
+}
+
 static bool sign_terms(const struct lexicon *lexicon, enum message_view view, struct terms terms,
                        uint32_t min_terms, bool *foreign, struct signature *out)
 {
@@ -29,6 +49,7 @@ static bool sign_terms(const struct lexicon *lexicon, enum message_view view, st
         out->view = view;
         out->terms = (uint16_t)MIN(selection.n, UINT16_MAX);
         out->n_lex = (uint16_t)select_hashes(lexicon, &selection, out->lex);
+        sign_odd(&selection, out);
         simhash_sketch(selection.hash, selection.n, lexicon_sketch_key(lexicon), out->sketch);
     }
     select_free(&selection);
@@ -89,6 +110,7 @@ bool signature_set_is_prototype(const struct signature_set *set)
 bool signature_equal(const struct signature *a, const struct signature *b)
 {
     return a->lexicon == b->lexicon && a->view == b->view && a->terms == b->terms && a->n_lex == b->n_lex &&
+           memcmp(a->odd, b->odd, sizeof a->odd) == 0 &&
            memcmp(a->lex, b->lex, a->n_lex * sizeof *a->lex) == 0 &&
            memcmp(a->sketch, b->sketch, sizeof a->sketch) == 0;
 }

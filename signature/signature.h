@@ -20,6 +20,14 @@
 #define SIGNATURE_MAX_LEX (LEXICON_MAX_K + 1) /* dropout has the original lexicon too */
 
 /*
+ * Odd words are those of the body that the lexicon does not know: coinages, brands, names, and the gibberish
+ * that is to throw filters off. As gibberish never comes twice they count for nothing when they differ; but
+ * strangers hardly ever have two of them in common, so they count when they agree.
+ */
+#define SIGNATURE_ODD      8 /* kept of a message */
+#define SIGNATURE_ODD_KEYS 2 /* of them that propose, like a lexicon hash */
+
+/*
  * A value: copied, compared, printed; owns nothing. The same terms and the same lexicon give the same
  * signature on every machine, whatever the order of the terms.
  */
@@ -30,6 +38,7 @@ struct signature {
     uint16_t terms;                  /* distinct terms that went into the sketch, at most 65535 */
     uint64_t lex[SIGNATURE_MAX_LEX]; /* 0: too few terms for this lexicon */
     uint64_t sketch[SIGNATURE_WORDS];
+    uint32_t odd[SIGNATURE_ODD]; /* 24 bits of each odd word, those that propose first; 0 behind the last */
 };
 
 /* All views of one message, in the order of enum message_view; those it has. */
@@ -63,8 +72,15 @@ bool signature_equal(const struct signature *a, const struct signature *b);
 /* Bits that differ between the sketches: 0 … 512. */
 unsigned signature_hamming(const struct signature *a, const struct signature *b);
 
-/* How many lexicon hashes agree. */
+/* How many odd words it has. */
+unsigned signature_n_odd(const struct signature *signature);
+
+/* How many lexicon hashes agree, and how many odd words. */
 unsigned signature_shared(const struct signature *a, const struct signature *b);
+unsigned signature_shared_odd(const struct signature *a, const struct signature *b);
+
+/* The similarity that so many odd words in common are worth. */
+double signature_odd_credit(unsigned shared);
 
 /*
  * cos(π d / 512), never below 0; and the largest distance with at least that similarity. Users see two
@@ -76,7 +92,7 @@ unsigned signature_distance(double similarity);
 /* The thresholds: [match] in refrain.conf. */
 struct signature_rule {
     double tag, reject;  /* similarities */
-    unsigned min_shared; /* lexicon hashes that must agree */
+    unsigned min_shared; /* lexicon hashes or odd words that must agree */
 };
 
 extern const struct signature_rule signature_default_rule;
@@ -87,7 +103,9 @@ struct signature_likeness {
     enum signature_level level;
     unsigned distance; /* of the sketches */
     unsigned shared;   /* lexicon hashes that agree */
-    double similarity; /* after the penalty for short texts: what users see and set */
+    unsigned odd;      /* odd words that agree */
+    double similarity; /* after the penalty for short texts and the credit for odd words: what users see and
+                          set */
 };
 
 /*
@@ -95,10 +113,11 @@ struct signature_likeness {
  *
  *      distance + max(0, 40 − n) ≤ T     and     n / N ≥ cos²(π T / 512)
  *
- * Short texts need more evidence, and very different lengths cannot be the same mail. In the short view a
- * bit counts 1 / 0.78, which makes every threshold stricter by as much. The full view speaks only at the
- * reject threshold, the part view only at the tag threshold. Signatures of different lexicons or views are
- * strangers.
+ * Short texts need more evidence, and very different lengths cannot be the same mail. Two or more odd words
+ * that agree are evidence of their own, each worth 0.04 of similarity, four at most; they can make a stranger
+ * a match, but never a match a reject. In the short view a bit counts 1 / 0.78, which makes every threshold
+ * stricter by as much. The full view speaks only at the reject threshold, the part view only at the tag
+ * threshold. Signatures of different lexicons or views are strangers.
  */
 struct signature_likeness signature_compare(const struct signature *a, const struct signature *b,
                                             const struct signature_rule *rule);
@@ -138,6 +157,9 @@ enum signature_use {
 /* How each term of a view is used: fills terms.n values. Returns how many are used. */
 uint32_t signature_uses(const struct lexicon *lexicon, struct terms terms, enum signature_use *use_out);
 
+/* What a word would be among the odd ones of a signature. */
+uint32_t signature_odd_of(const struct lexicon *lexicon, uint64_t term_hash);
+
 /*
  * The terms (as indices) that make lexicon hash i of a view, at most `max`. 0: too few for this lexicon.
  */
@@ -146,7 +168,7 @@ uint32_t signature_signers(const struct lexicon *lexicon, struct terms terms, un
 
 /*
  * One line of text and back, for tests, logs and exports:
- *      view terms lex,lex,-,lex sketch         (hex; - where there are too few terms)
+ *      view terms lex,lex,-,lex sketch odd,odd     (hex; - where there are too few terms, or none)
  */
 char *signature_print(const struct signature *signature);
 bool signature_parse(const char *text, uint64_t lexicon, struct signature *out, GError **error);

@@ -23,13 +23,16 @@ char *signature_print(const struct signature *signature)
     g_string_append_c(text, ' ');
     for (unsigned i = 0; i < SIGNATURE_WORDS; i++)
         g_string_append_printf(text, "%016" G_GINT64_MODIFIER "x", signature->sketch[i]);
+    g_string_append(text, signature->odd[0] ? " " : " -");
+    for (unsigned i = 0; i < signature_n_odd(signature); i++)
+        g_string_append_printf(text, "%s%06x", i ? "," : "", signature->odd[i]);
     return g_string_free(text, FALSE);
 }
 
-static bool parse_hex(const char *text, uint64_t *out)
+static bool parse_hex(const char *text, unsigned digits, uint64_t *out)
 {
     *out = 0;
-    for (unsigned i = 0; i < 16; i++) {
+    for (unsigned i = 0; i < digits; i++) {
         int digit = g_ascii_xdigit_value(text[i]);
         if (digit < 0)
             return false;
@@ -67,7 +70,7 @@ static bool parse_lex(const char *word, struct signature *out)
         if (*word == '-') {
             *value = 0;
             word++;
-        } else if (parse_hex(word, value)) {
+        } else if (parse_hex(word, 16, value)) {
             word += 16;
         } else {
             return false;
@@ -82,19 +85,36 @@ static bool parse_lex(const char *word, struct signature *out)
 static bool parse_sketch(const char *word, uint64_t out[SIGNATURE_WORDS])
 {
     for (unsigned i = 0; i < SIGNATURE_WORDS; i++, word += 16)
-        if (!parse_hex(word, &out[i]))
+        if (!parse_hex(word, 16, &out[i]))
             return false;
     return *word == '\0';
+}
+
+static bool parse_odd(const char *word, struct signature *out)
+{
+    uint64_t value;
+    if (strcmp(word, "-") == 0)
+        return true;
+    for (unsigned n = 0;; word += 7) {
+        if (n == SIGNATURE_ODD || !parse_hex(word, 6, &value) || value == 0)
+            return false;
+        out->odd[n++] = (uint32_t)value;
+        if (word[6] == '\0')
+            return true;
+        if (word[6] != ',')
+            return false;
+    }
 }
 
 bool signature_parse(const char *text, uint64_t lexicon, struct signature *out, GError **error)
 {
     memset(out, 0, sizeof *out);
     out->lexicon = lexicon;
-    char **word = g_strsplit(text, " ", 5);
+    char **word = g_strsplit(text, " ", 6);
     const char *wrong = NULL;
-    if (g_strv_length(word) != 4)
-        wrong = "it has not four words";
+    unsigned n = g_strv_length(word);
+    if (n != 4 && n != 5)
+        wrong = "it has not four or five words";
     else if (!parse_view(word[0], &out->view))
         wrong = "its view is unknown";
     else if (!parse_terms(word[1], &out->terms))
@@ -103,6 +123,8 @@ bool signature_parse(const char *text, uint64_t lexicon, struct signature *out, 
         wrong = "its lexicon hashes are not 16 hex digits or '-' each";
     else if (!parse_sketch(word[3], out->sketch))
         wrong = "its sketch is not 128 hex digits";
+    else if (n == 5 && !parse_odd(word[4], out))
+        wrong = "its odd words are not six hex digits each, eight at most";
     g_strfreev(word);
     if (wrong)
         g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT, "not a signature: %s", wrong);

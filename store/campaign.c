@@ -6,7 +6,7 @@
 
 #define FIXED 16u
 /* The largest record: every variant with every view, all names, all counters. */
-#define VIEW_MAX (4u + SIGNATURE_WORDS * 8u + SIGNATURE_MAX_LEX * 8u)
+#define VIEW_MAX (4u + SIGNATURE_WORDS * 8u + SIGNATURE_MAX_LEX * 8u + SIGNATURE_ODD * 3u)
 #define RECORD_MAX                                                                                           \
     (FIXED + 1024u + (STORE_REPORTERS + 1u + STORE_SOURCES) * (STORE_NAME_MAX + 10u) +                       \
      STORE_VARIANTS * (2u + MESSAGE_VIEWS * VIEW_MAX))
@@ -15,6 +15,7 @@
 #define MANY_SOURCES 0x40u /* beside the state */
 #define FLAGS        (IN_TABLES | MANY_SOURCES)
 #define SHORT_HASHES 0x80u /* beside the number of hashes */
+#define ODD_SHIFT    4     /* the number of odd words, beside the view */
 
 /* --- ids ---------------------------------------------------------------------------------------- */
 
@@ -104,7 +105,8 @@ static bool is_short(const struct signature *signature)
 static uint8_t *put_signature(uint8_t *at, const struct signature *signature)
 {
     bool shorter = is_short(signature);
-    at = put8(at, signature->view);
+    unsigned n_odd = signature_n_odd(signature);
+    at = put8(at, signature->view | n_odd << ODD_SHIFT);
     at = put8(at, signature->n_lex | (shorter ? SHORT_HASHES : 0));
     at = put16(at, signature->terms);
     for (unsigned i = 0; i < SIGNATURE_WORDS && signature->view != MESSAGE_PART; i++)
@@ -112,6 +114,8 @@ static uint8_t *put_signature(uint8_t *at, const struct signature *signature)
     for (unsigned i = 0; i < signature->n_lex; i++)
         at = shorter ? put32(put16(at, signature->lex[i] >> 16 & 0xffff), (uint32_t)(signature->lex[i] >> 32))
                      : put64(at, signature->lex[i]);
+    for (unsigned i = 0; i < n_odd; i++)
+        at = put16(put8(at, signature->odd[i] & 0xff), signature->odd[i] >> 8);
     return at;
 }
 
@@ -281,10 +285,19 @@ static void get_days(struct cursor *c, uint32_t *days, unsigned n, unsigned byte
         days[i] = seen >> i & 1 ? (uint32_t)get_varint(c) : 0;
 }
 
+static void get_odd(struct cursor *c, unsigned n, struct signature *out)
+{
+    memset(out->odd, 0, sizeof out->odd);
+    const uint8_t *b = take(c, n * 3);
+    for (unsigned i = 0; b && i < n; i++)
+        out->odd[i] = b[i * 3] | (uint32_t)b[i * 3 + 1] << 8 | (uint32_t)b[i * 3 + 2] << 16;
+}
+
 static bool get_signature(struct cursor *c, uint64_t lexicon, struct signature *out)
 {
-    unsigned view = get8(c), count = get8(c), n_lex = count & ~SHORT_HASHES;
-    if (view >= MESSAGE_VIEWS || n_lex > SIGNATURE_MAX_LEX) {
+    unsigned first = get8(c), view = first & ((1u << ODD_SHIFT) - 1), n_odd = first >> ODD_SHIFT;
+    unsigned count = get8(c), n_lex = count & ~SHORT_HASHES;
+    if (view >= MESSAGE_VIEWS || n_lex > SIGNATURE_MAX_LEX || n_odd > SIGNATURE_ODD) {
         c->at = NULL;
         return false;
     }
@@ -298,6 +311,7 @@ static bool get_signature(struct cursor *c, uint64_t lexicon, struct signature *
         get64s(c, out->sketch, SIGNATURE_WORDS);
     (count & SHORT_HASHES ? get48s : get64s)(c, out->lex, n_lex);
     memset(out->lex + n_lex, 0, (SIGNATURE_MAX_LEX - n_lex) * sizeof out->lex[0]);
+    get_odd(c, n_odd, out);
     return c->at != NULL;
 }
 

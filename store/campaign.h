@@ -14,14 +14,15 @@
  *      reporters known                            a count byte; each: varint reports, name, [its source]
  *      variants                                   a count byte; each: [a bit for each source that reported it,]
  *                                                 a count byte of views, and for each
- *          ┌──────┬───────┬───────┬──────────────┬───────────────────────┐
- *          │ view │ n_lex │ terms │ sketch       │ n_lex lexicon hashes  │
- *          │ 1    │ 1     │ 2     │ 64           │ 6 each                │
- *          └──────┴───────┴───────┴──────────────┴───────────────────────┘
+ *          ┌──────┬───────┬───────┬──────────────┬───────────────────────┬─────────────────┐
+ *          │ view │ n_lex │ terms │ sketch       │ n_lex lexicon hashes  │ n_odd odd words │
+ *          │ 1    │ 1     │ 2     │ 64           │ 6 each                │ 3 each          │
+ *          └──────┴───────┴───────┴──────────────┴───────────────────────┴─────────────────┘
+ *      (the high half of the view is n_odd)
  *
- * A campaign of one variant in the body view with K = 20 takes about 220 bytes and the names. The lexicon
- * hashes are kept so that the campaign's members can be taken out of their sets by name. Hashes of more than 48
- * bits take 8 bytes each (n_lex has its highest bit set when they are short); the part view has no sketch.
+ * A campaign of one variant in the body view with K = 20 takes about 220 bytes, the odd words and the names. The
+ * lexicon hashes are kept so that the campaign's members can be taken out of their sets by name. Hashes of more than
+ * 48 bits take 8 bytes each (n_lex has its highest bit set when they are short); the part view has no sketch.
  * What is in brackets is there only where several sources reported the campaign: one source costs its name.
  * The revision changes with every write: a writer names the one that it has read.
  */

@@ -57,7 +57,7 @@ struct search {
     struct members_key *keys; /* of all views, one after the other */
     struct backend_set *sets; /* of each key */
     unsigned n_keys;
-    unsigned keys_of[MESSAGE_VIEWS]; /* of each signature, with those of Manku's tables */
+    unsigned keys_of[MESSAGE_VIEWS]; /* of each signature, with those of odd words and Manku's tables */
     unsigned of[MESSAGE_VIEWS];      /* lexicon hashes of each signature */
     struct backend_record *records;
     unsigned n_records;

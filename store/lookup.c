@@ -11,11 +11,12 @@ static void collect_keys(const struct store *store, struct arena *arena, struct 
     search->keys = arena_alloc(arena, MESSAGE_VIEWS * MEMBERS_KEYS_MAX * sizeof *search->keys);
     for (unsigned i = 0; i < signatures->n; i++) {
         struct members_key *keys = search->keys + search->n_keys;
-        search->of[i] = search->keys_of[i] = members_keys(&signatures->v[i], store->bucket_bits, keys);
+        unsigned n = search->of[i] = members_keys(&signatures->v[i], store->bucket_bits, keys);
+        n += members_odd_keys(&signatures->v[i], store->bucket_bits, keys + n);
         if (store->simhash_tables)
-            search->keys_of[i] +=
-                members_table_keys(&signatures->v[i], store->bucket_bits, keys + search->of[i]);
-        search->n_keys += search->keys_of[i];
+            n += members_table_keys(&signatures->v[i], store->bucket_bits, keys + n);
+        search->keys_of[i] = n;
+        search->n_keys += n;
     }
 }
 

@@ -20,6 +20,16 @@ unsigned members_keys(const struct signature *signature, unsigned bucket_bits,
     return n;
 }
 
+/* The lowest bit of a lexicon hash is never set: no odd word is ever taken for one. */
+unsigned members_odd_keys(const struct signature *signature, unsigned bucket_bits,
+                          struct members_key out[SIGNATURE_ODD_KEYS])
+{
+    unsigned n = MIN(signature_n_odd(signature), SIGNATURE_ODD_KEYS);
+    for (unsigned i = 0; i < n; i++)
+        members_key_of((uint64_t)signature->odd[i] << 1 | 1, signature->view, bucket_bits, &out[i]);
+    return n;
+}
+
 unsigned members_table_keys(const struct signature *signature, unsigned bucket_bits,
                             struct members_key out[MANKU_MAX_TABLES])
 {

@@ -10,7 +10,8 @@
 #include "store/backend.h"
 #include "store/manku.h"
 
-#define MEMBERS_KEYS_MAX (SIGNATURE_MAX_LEX + MANKU_MAX_TABLES) /* of one signature */
+/* Of one signature. */
+#define MEMBERS_KEYS_MAX (SIGNATURE_MAX_LEX + SIGNATURE_ODD_KEYS + MANKU_MAX_TABLES)
 
 /* A signature shared by so many campaigns says nothing: no more are added. */
 #define MEMBERS_OF_ONE_HASH 256
@@ -29,6 +30,10 @@ bool members_key_of(uint64_t hash, unsigned view, unsigned bucket_bits, struct m
 /* The keys of all lexicon hashes of a signature; returns how many. */
 unsigned members_keys(const struct signature *signature, unsigned bucket_bits,
                       struct members_key out[SIGNATURE_MAX_LEX]);
+
+/* Those of the odd words that propose. */
+unsigned members_odd_keys(const struct signature *signature, unsigned bucket_bits,
+                          struct members_key out[SIGNATURE_ODD_KEYS]);
 
 /* Those in Manku's tables; their buckets have BACKEND_TABLES set. The part view has no sketch, and none. */
 unsigned members_table_keys(const struct signature *signature, unsigned bucket_bits,

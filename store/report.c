@@ -78,11 +78,12 @@ unsigned store_members(const struct store *store, struct arena *arena, uint32_t 
     unsigned most = 0, n = 0;
     for (unsigned i = 0; i < n_variants; i++)
         for (unsigned j = 0; j < variants[i].n; j++)
-            most += variants[i].v[j].n_lex + (tables ? MANKU_MAX_TABLES : 0);
+            most += variants[i].v[j].n_lex + SIGNATURE_ODD_KEYS + (tables ? MANKU_MAX_TABLES : 0);
     *out = arena_alloc(arena, most * sizeof **out + 1);
     for (unsigned i = 0; i < n_variants; i++)
         for (unsigned j = 0; j < variants[i].n; j++) {
             unsigned n_keys = members_keys(&variants[i].v[j], store->bucket_bits, keys);
+            n_keys += members_odd_keys(&variants[i].v[j], store->bucket_bits, keys + n_keys);
             if (tables)
                 n_keys += members_table_keys(&variants[i].v[j], store->bucket_bits, keys + n_keys);
             for (unsigned k = 0; k < n_keys; k++) {

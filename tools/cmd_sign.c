@@ -19,6 +19,13 @@ static void json_signature(struct json *json, const struct signature *signature)
         g_string_append_printf(sketch, "%016" G_GINT64_MODIFIER "x", signature->sketch[i]);
     json_string(json, "sketch", sketch->str);
     g_string_free(sketch, TRUE);
+    json_open(json, "odd", '[');
+    for (unsigned i = 0; i < signature_n_odd(signature); i++) {
+        char odd[8];
+        g_snprintf(odd, sizeof odd, "%06x", signature->odd[i]);
+        json_string(json, NULL, odd);
+    }
+    json_close(json, ']');
 }
 
 /* The first view, the body where there is one, stands in the object itself; `views` has all of them. */
@@ -57,6 +64,7 @@ static void print_text(const struct each_mail *mail)
         printf("unscannable\t%u\t-\t-\t%s\n", mail->terms, path);
     for (unsigned i = 0; i < mail->signatures.n; i++) {
         g_autofree char *line = signature_print(&mail->signatures.v[i]);
+        *strrchr(line, ' ') = '\0'; /* odd words are in the JSON: the path stays the fifth */
         printf("%s\t%s\n", g_strdelimit(line, " ", '\t'), path);
     }
 }

@@ -43,6 +43,18 @@ static void fill_signers(struct explanation *explanation, struct terms terms)
     }
 }
 
+/* Is it one of the odd words that the campaign has too? */
+static bool is_shared_odd(const struct explanation *explanation, const struct explained_term *term)
+{
+    uint32_t odd = signature_odd_of(explanation->context->lexicon, term->term->hash);
+    bool ours = false, theirs = false;
+    for (unsigned i = 0; i < SIGNATURE_ODD; i++) {
+        ours |= explanation->ours.odd[i] == odd;
+        theirs |= explanation->theirs.odd[i] == odd;
+    }
+    return explanation->found && !term->known && term->use == SIGNATURE_UNUSED && ours && theirs;
+}
+
 static void fill_terms(struct explanation *explanation)
 {
     const struct lexicon *lexicon = explanation->context->lexicon;
@@ -60,6 +72,7 @@ static void fill_terms(struct explanation *explanation)
         term->use = uses[i];
         term->known = lexicon_find(lexicon, terms.v[i].hash, &entry);
         term->nidf = term->known ? lexicon_nidf(lexicon, entry.df) : 1;
+        term->odd = is_shared_odd(explanation, term);
     }
     fill_signers(explanation, terms);
 }
@@ -128,7 +141,7 @@ static char *why_not_similar(const struct explanation *explanation)
 {
     const struct signature_rule *rule = &explanation->context->rule;
     const struct signature_likeness *likeness = &explanation->likeness;
-    if (likeness->shared < rule->min_shared)
+    if (likeness->shared + likeness->odd < rule->min_shared)
         return g_strdup_printf("Not recognised: %u of %u lexicons agree with the campaign, and %u must.",
                                likeness->shared, explanation->ours.n_lex, rule->min_shared);
     if (likeness->similarity + 0.005 < rule->tag)
@@ -161,11 +174,14 @@ static char *why_similar(const struct explanation *explanation)
     if (campaign->state == STORE_REVOKED)
         return g_strdup_printf("Not acted on: it resembles the campaign (%.2f), but that was revoked.",
                                similarity);
-    return g_strdup_printf(
-        "Recognised: %u of %u lexicons proposed the campaign, and the similarity of %.2f is at least "
-        "the %.2f that %s.",
-        explanation->likeness.shared, explanation->ours.n_lex, similarity, reject ? rule->reject : rule->tag,
-        reject ? "rejects" : "tags");
+    g_autofree char *proposers =
+        explanation->likeness.shared > 0
+            ? g_strdup_printf("%u of %u lexicons", explanation->likeness.shared, explanation->ours.n_lex)
+            : g_strdup("odd words");
+    return g_strdup_printf("Recognised: %s proposed the campaign, and the similarity of %.2f is at least "
+                           "the %.2f that %s.",
+                           proposers, similarity, reject ? rule->reject : rule->tag,
+                           reject ? "rejects" : "tags");
 }
 
 char *explain_sentence(const struct explanation *explanation)

@@ -14,6 +14,7 @@ struct explained_term {
     double nidf;       /* 0 common … 1 rare */
     uint64_t lexicons; /* bit k: it signs lexicon k (the first 64) */
     uint64_t agreed;   /* those of them that the campaign has too */
+    bool odd;          /* an odd word that the campaign has too */
 };
 
 struct explanation {

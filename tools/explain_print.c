@@ -17,9 +17,10 @@ static int compare_terms(const void *left, const void *right)
     const struct explained_term *b = *(const struct explained_term *const *)right;
     int agreed = __builtin_popcountll(b->agreed) - __builtin_popcountll(a->agreed);
     int lexicons = __builtin_popcountll(b->lexicons) - __builtin_popcountll(a->lexicons);
+    int odd = b->odd - a->odd;
     int used = (b->use != SIGNATURE_UNUSED) - (a->use != SIGNATURE_UNUSED);
     int rare = (b->nidf > a->nidf) - (b->nidf < a->nidf);
-    int order = agreed ? agreed : lexicons ? lexicons : used ? used : rare;
+    int order = agreed ? agreed : lexicons ? lexicons : odd ? odd : used ? used : rare;
     return order ? order : (a->term > b->term) - (a->term < b->term);
 }
 
@@ -47,7 +48,7 @@ static void cell(void *user, size_t row, unsigned column, GString *out)
         g_string_append(out, text);
         break;
     case 1:
-        g_string_append(out, use_names[term->use]);
+        g_string_append(out, term->odd ? "odd, in both" : use_names[term->use]);
         break;
     case 2:
         g_string_append(out, term->use == SIGNATURE_UNUSED ? "0" : "1");
@@ -108,6 +109,9 @@ static void print_campaign(const struct explanation *explanation)
                 explanation->variant, explanation->variants);
     output_pair("lexicons", "%u of %u agree (at least %u must)", likeness->shared, explanation->ours.n_lex,
                 rule->min_shared);
+    if (likeness->odd > 0)
+        output_pair("odd words", "%u in both, worth %.2f below a reject", likeness->odd,
+                    signature_odd_credit(likeness->odd));
     output_pair("lengths", "%u and %u terms", explanation->ours.terms, explanation->theirs.terms);
     output_pair("distance", "%u of %d bits", likeness->distance, SIGNATURE_BITS);
     output_pair("similarity", "%.2f (tags at %.2f, rejects at %.2f)", likeness->similarity, rule->tag,
@@ -151,6 +155,7 @@ static void json_terms(struct json *json, const struct explanation *explanation)
         json_real(json, "nidf", term->nidf, 4);
         json_bits(json, "lexicons", term->lexicons);
         json_bits(json, "agreed", term->agreed);
+        json_bool(json, "odd", term->odd);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -164,6 +169,7 @@ static void json_campaign(struct json *json, const struct explanation *explanati
     json_uint(json, "variant", explanation->variant);
     json_uint(json, "shared", likeness->shared);
     json_uint(json, "of", explanation->ours.n_lex);
+    json_uint(json, "odd", likeness->odd);
     json_uint(json, "distance", likeness->distance);
     json_real(json, "similarity", likeness->similarity, 4);
     json_uint(json, "campaign_terms", explanation->theirs.terms);

@@ -104,6 +104,43 @@ static void what_users_see_decides(void **state)
     }
 }
 
+static void odd_words_in_common_make_a_match_but_never_a_reject(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned distance, odd;
+        double similarity;
+        enum signature_level level;
+    } rows[] = {
+        { 175, 0, 0.48, SIGNATURE_STRANGER }, { 175, 1, 0.48, SIGNATURE_STRANGER },
+        { 175, 2, 0.56, SIGNATURE_TAG },      { 175, 3, 0.60, SIGNATURE_TAG },
+        { 194, 4, 0.53, SIGNATURE_TAG },      { 196, 4, 0.52, SIGNATURE_STRANGER },
+        { 194, 8, 0.53, SIGNATURE_TAG },      { 130, 8, 0.70, SIGNATURE_TAG },
+        { 128, 8, 0.71, SIGNATURE_REJECT },
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        struct signature a = with(0, 100, MESSAGE_BODY), b = with(rows[i].distance, 100, MESSAGE_BODY);
+        for (unsigned n = 0; n < SIGNATURE_ODD; n++) {
+            a.odd[n] = 100 + n;
+            b.odd[SIGNATURE_ODD - 1 - n] = n < rows[i].odd ? 100 + n : 200 + n;
+        }
+        struct signature_likeness likeness = signature_compare(&a, &b, &signature_default_rule);
+        assert_int_equal(likeness.odd, rows[i].odd);
+        assert_true(fabs(likeness.similarity - rows[i].similarity) < 0.005);
+        assert_int_equal(likeness.level, rows[i].level);
+    }
+}
+
+static void odd_words_propose_like_a_lexicon(void **state)
+{
+    (void)state;
+    struct signature a = with(0, 100, MESSAGE_BODY), b = with(10, 100, MESSAGE_BODY);
+    memset(b.lex, 0, sizeof b.lex);
+    assert_int_equal(signature_compare(&a, &b, &signature_default_rule).level, SIGNATURE_STRANGER);
+    a.odd[0] = b.odd[0] = 7;
+    assert_int_equal(signature_compare(&a, &b, &signature_default_rule).level, SIGNATURE_REJECT);
+}
+
 static void other_views_and_lexicons_are_strangers(void **state)
 {
     (void)state;
@@ -238,10 +275,14 @@ static void a_signature_is_printed_and_parsed_back(void **state)
     struct signature a = with(300, 77, MESSAGE_FULL), b;
     a.lex[3] = 0;
     a.lex[4] = UINT64_C(0xfedcba9876543210);
-    char *text = signature_print(&a);
-    assert_true(signature_parse(text, 9, &b, NULL));
-    assert_true(signature_equal(&a, &b));
-    g_free(text);
+    for (unsigned n = 0; n <= SIGNATURE_ODD; n++) {
+        char *text = signature_print(&a);
+        assert_true(signature_parse(text, 9, &b, NULL));
+        assert_true(signature_equal(&a, &b));
+        g_free(text);
+        if (n < SIGNATURE_ODD)
+            a.odd[n] = 0xabc000 + n;
+    }
 }
 
 static void what_is_not_a_signature_is_refused(void **state)
@@ -262,6 +303,11 @@ static void what_is_not_a_signature_is_refused(void **state)
         "body 5 0123 S",
         "body 5 - 0S",
         "body 5 - S more",
+        "body 5 - S 12345",
+        "body 5 - S 000000",
+        "body 5 - S 123456,",
+        "body 5 - S 123456 123456",
+        "body 5 - S 000001,000002,000003,000004,000005,000006,000007,000008,000009",
         "body 5 - g",
     };
     struct signature out;
@@ -288,6 +334,8 @@ int main(void)
         cmocka_unit_test(thresholds_are_distances_at_two_decimals),
         cmocka_unit_test(the_rule_accepts_up_to_its_thresholds),
         cmocka_unit_test(what_users_see_decides),
+        cmocka_unit_test(odd_words_in_common_make_a_match_but_never_a_reject),
+        cmocka_unit_test(odd_words_propose_like_a_lexicon),
         cmocka_unit_test(other_views_and_lexicons_are_strangers),
         cmocka_unit_test(min_shared_counts_lexicons_that_have_a_hash),
         cmocka_unit_test(digests_that_differ_are_strangers),

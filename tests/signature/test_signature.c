@@ -280,7 +280,42 @@ static void unknown_terms_are_left_out_but_link_hosts_stay(void **state)
     assert_memory_equal(use, expected, sizeof expected);
     struct signature a = sign(lexicon, "apple bread every lemon marble candle");
     struct signature b = sign(lexicon, "apple xqzvw bread every lemon marble jjkkp candle");
-    assert_true(signature_equal(&a, &b));
+    assert_memory_equal(a.lex, b.lex, sizeof a.lex);
+    assert_memory_equal(a.sketch, b.sketch, sizeof a.sketch);
+    assert_int_equal(a.terms, b.terms);
+    lexicon_unref(lexicon);
+}
+
+static void words_that_the_lexicon_does_not_know_are_odd(void **state)
+{
+    (void)state;
+    struct lexicon_plan plan = adaptive_plan(20, 2);
+    struct lexicon *lexicon = lexicon_of(adaptive_words, &plan, 4);
+    struct signature none = sign(lexicon, "apple bread every lemon marble candle http:new.example");
+    struct signature two = sign(lexicon, "apple xqzvw bread every lemon marble jjkkp candle");
+    struct signature same = sign(lexicon, "jjkkp candle every lemon bread marble xqzvw apple");
+    struct signature other = sign(lexicon, "apple xqzvw bread every lemon marble pqpqp candle");
+    assert_int_equal(signature_n_odd(&none), 0);
+    assert_int_equal(signature_n_odd(&two), 2);
+    assert_true(signature_equal(&two, &same));
+    assert_int_equal(signature_shared_odd(&two, &same), 2);
+    assert_int_equal(signature_shared_odd(&two, &other), 1);
+    assert_int_equal(signature_shared_odd(&two, &none), 0);
+    uint64_t hash = hash_bytes("xqzvw", 5, lexicon_key(lexicon) ^ TERM_WORD);
+    uint32_t odd = signature_odd_of(lexicon, hash);
+    assert_true(two.odd[0] == odd || two.odd[1] == odd);
+    lexicon_unref(lexicon);
+}
+
+static void a_text_of_more_unknown_words_than_known_ones_has_no_odd_words(void **state)
+{
+    (void)state;
+    struct lexicon_plan plan = adaptive_plan(20, 2);
+    struct lexicon *lexicon = lexicon_of(adaptive_words, &plan, 4);
+    struct signature half = sign(lexicon, "apple bread lemon marble candle aaaa bbbb cccc dddd eeee");
+    struct signature more = sign(lexicon, "apple bread lemon marble candle aaaa bbbb cccc dddd eeee ffff");
+    assert_int_equal(signature_n_odd(&half), 5);
+    assert_int_equal(signature_n_odd(&more), 0);
     lexicon_unref(lexicon);
 }
 
@@ -584,6 +619,8 @@ int main(void)
         cmocka_unit_test(adaptive_signs_the_first_r_terms_in_keyed_order),
         cmocka_unit_test(common_words_sign_only_when_nothing_else_is_left),
         cmocka_unit_test(unknown_terms_are_left_out_but_link_hosts_stay),
+        cmocka_unit_test(words_that_the_lexicon_does_not_know_are_odd),
+        cmocka_unit_test(a_text_of_more_unknown_words_than_known_ones_has_no_odd_words),
         cmocka_unit_test(an_unknown_language_falls_back_to_all_terms),
         cmocka_unit_test(gibberish_in_any_quantity_is_left_out),
         cmocka_unit_test(too_few_terms_are_not_signed),

@@ -208,6 +208,24 @@ static void without_a_common_lexicon_hash_nothing_is_proposed(void **state)
     assert_true(look_up(w, fixture_changed(&s, 0, 20, 1)).campaign == 0);
 }
 
+static void odd_words_propose_what_no_lexicon_does(void **state)
+{
+    struct world *w = *state;
+    uint64_t id;
+    struct signature spam = fixture_signature(w->lexicon, MESSAGE_BODY, 1);
+    struct signature variant = fixture_changed(&spam, 180, 20, 2);
+    report(w, spam, &id);
+    memcpy(variant.odd, spam.odd, sizeof variant.odd);
+    struct store_match match = look_up(w, variant);
+    assert_int_equal(match.campaign, id);
+    assert_int_equal(match.level, SIGNATURE_TAG);
+    assert_int_equal(match.likeness.odd, 3);
+    assert_int_equal(match.likeness.shared, 0);
+    /* Only the first two are looked up. */
+    variant.odd[0] = variant.odd[1] = 1;
+    assert_int_equal(look_up(w, variant).proposed, 0);
+}
+
 static void the_best_of_several_campaigns_wins(void **state)
 {
     struct world *w = *state;
@@ -1288,6 +1306,7 @@ int contract_run(const struct contract_backend *under_test)
         TEST(near_duplicates_match_by_their_distance),
         TEST(a_stranger_is_no_match_in_one_round_trip),
         TEST(without_a_common_lexicon_hash_nothing_is_proposed),
+        TEST(odd_words_propose_what_no_lexicon_does),
         TEST(the_best_of_several_campaigns_wins),
         TEST(reports_of_a_batch_see_each_other_and_stay),
         TEST(views_never_meet),

@@ -55,6 +55,8 @@ struct signature fixture_signature(const struct lexicon *lexicon, enum message_v
         signature.lex[i] = (x = hash_mix(x + 1)) & (view == MESSAGE_PART ? UINT64_MAX : ~UINT64_C(0xffff));
     for (unsigned i = 0; i < SIGNATURE_WORDS && view != MESSAGE_PART; i++)
         signature.sketch[i] = x = hash_mix(x + 1);
+    for (unsigned i = 0; i < 3 && view == MESSAGE_BODY; i++)
+        signature.odd[i] = ((x = hash_mix(x + 1)) & 0xffffff) | 1;
     return signature;
 }
 
@@ -73,6 +75,8 @@ struct signature fixture_changed(const struct signature *signature, unsigned bit
     }
     for (unsigned i = 0; i < hashes && i < changed.n_lex; i++)
         changed.lex[i] = (x = hash_mix(x + 1)) & ~UINT64_C(0xffff);
+    if (hashes >= changed.n_lex) /* nothing in common, then */
+        memset(changed.odd, 0, sizeof changed.odd);
     return changed;
 }
 

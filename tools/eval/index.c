@@ -54,11 +54,18 @@ void eval_index_free(struct eval_index **index)
     *index = NULL;
 }
 
-static uint64_t key_of(const struct signature *signature, unsigned i)
+#define KEYS_MAX (SIGNATURE_MAX_LEX + SIGNATURE_ODD_KEYS)
+
+/* Everything of a signature that proposes; returns how many keys. */
+static unsigned keys_of(const struct signature *signature, uint64_t out[KEYS_MAX])
 {
-    uint64_t key =
-        hash_mix(signature->lex[i] + (uint64_t)signature_family(signature->view) * SIGNATURE_MAX_LEX + i);
-    return key ? key : 1;
+    unsigned n = 0, family = signature_family(signature->view);
+    for (unsigned i = 0; i < signature->n_lex; i++)
+        if (signature->lex[i])
+            out[n++] = MAX(hash_mix(signature->lex[i] + (uint64_t)family * SIGNATURE_MAX_LEX + i), 1);
+    for (unsigned i = 0; i < MIN(signature_n_odd(signature), SIGNATURE_ODD_KEYS); i++)
+        out[n++] = MAX(hash_mix(signature->odd[i]), 1);
+    return n;
 }
 
 static struct head *slot_of(const struct eval_index *index, uint64_t key)
@@ -111,10 +118,10 @@ static struct signature_set *set_of(const struct eval_mail *mail)
 void eval_index_add(struct eval_index *index, const struct eval_mail *prototype)
 {
     uint32_t number = index->mails->len;
+    uint64_t keys[KEYS_MAX];
     for (unsigned v = 0; v < prototype->n_views; v++)
-        for (unsigned i = 0; i < prototype->views[v].n_lex; i++)
-            if (prototype->views[v].lex[i])
-                add_member(index, key_of(&prototype->views[v], i), number);
+        for (unsigned n = keys_of(&prototype->views[v], keys); n-- > 0;)
+            add_member(index, keys[n], number);
     g_ptr_array_add(index->prototypes, set_of(prototype));
     g_ptr_array_add(index->mails, (gpointer)prototype);
 }
@@ -142,10 +149,9 @@ static int by_shared(const void *a, const void *b)
 static GArray *propose(const struct eval_index *index, const struct signature *signature)
 {
     GArray *found = g_array_new(FALSE, FALSE, sizeof(uint32_t));
-    for (unsigned i = 0; i < signature->n_lex; i++) {
-        if (!signature->lex[i])
-            continue;
-        const struct head *head = slot_of(index, key_of(signature, i));
+    uint64_t keys[KEYS_MAX];
+    for (unsigned n = keys_of(signature, keys); n-- > 0;) {
+        const struct head *head = slot_of(index, keys[n]);
         uint32_t at = head->key ? head->first : UINT32_MAX;
         while (at != UINT32_MAX) {
             const struct member *member = &g_array_index(index->members, struct member, at);
