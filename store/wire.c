@@ -148,7 +148,8 @@ void wire_append(struct wire *wire, int argc, const char **argv, const size_t *a
     for (int i = 0; i < argc; i++) {
         size_t n = argvlen ? argvlen[i] : strlen(argv[i]);
         at = put_head(at, '$', n);
-        memcpy(at, argv[i], n);
+        if (n > 0) /* an empty word may be NULL */
+            memcpy(at, argv[i], n);
         memcpy(at + n, "\r\n", 2);
         at += n + 2;
     }
