@@ -77,7 +77,13 @@ static void emit(enum log_level level, const char *line)
     case LOG_TARGET_AUTO:
         break;
     }
-    fprintf(stderr, "%s: %s\n", program, line); /* stdio locks the stream: lines never mix */
+    /* In one write, so that lines never mix, and without stdio's lock, which threads would queue for. */
+    g_autofree char *text = g_strconcat(program, ": ", line, "\n", NULL);
+    size_t length = strlen(text);
+    ssize_t written;
+    for (const char *at = text; length > 0; at += written, length -= (size_t)written)
+        if ((written = write(STDERR_FILENO, at, length)) < 0)
+            return;
 }
 
 void log_write(enum log_level level, const char *format, ...)

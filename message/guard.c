@@ -3,6 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/find.h"
+
 /* Of the same name: GMime warns about a second one; more of them say nothing new. */
 #define MAX_SAME 2
 
@@ -187,7 +189,7 @@ static bool is_boundary(const struct boundaries *boundaries, const char *p, cons
 
 static const char *next_dashes(const char *p, const char *end)
 {
-    return p < end ? memmem(p, (size_t)(end - p), "\n--", 3) : NULL;
+    return p < end ? find_rare(p, (size_t)(end - p), "\n--", 0) : NULL;
 }
 
 /* How many bytes of the body GMime may see. Called only when there are many lines that start with --. */
@@ -211,8 +213,8 @@ static size_t allowed(const char *body, const char *end, unsigned parts, const c
 static size_t header_length(const char *at, const char *stop)
 {
     size_t n = (size_t)(stop - at);
-    const char *lf = memmem(at, n, "\n\n", 2);
-    const char *crlf = memmem(at, lf ? (size_t)(lf - at) : n, "\n\r\n", 3);
+    const char *lf = find_rare(at, n, "\n\n", 0);
+    const char *crlf = find_rare(at, lf ? (size_t)(lf - at) : n, "\n\r\n", 0);
     return crlf ? (size_t)(crlf - at) : lf ? (size_t)(lf - at) : n;
 }
 

@@ -5,6 +5,7 @@
 #include <libxml/parserInternals.h>
 #include <string.h>
 
+#include "base/find.h"
 #include "message/style.h"
 
 /*
@@ -373,7 +374,7 @@ static char *instruct(struct arena *arena, const char *html, size_t n, size_t fr
 static const char *end_comments(struct arena *arena, const char *html, size_t n)
 {
     const char *end = html + n, *comment = html, *close = html;
-    while (close && (comment = memmem(close, (size_t)(end - close), "<!--", 4)))
+    while (close && (comment = find_rare(close, (size_t)(end - close), "<!--", 1)))
         close = memmem(comment + 4, (size_t)(end - comment - 4), "-->", 3);
     return comment ? instruct(arena, html, n, (size_t)(comment - html), "<!--", "<?x ") : html;
 }
@@ -381,7 +382,7 @@ static const char *end_comments(struct arena *arena, const char *html, size_t n)
 /* <![if …]> and <![CDATA[…]]> are no text to browsers, though they are to libxml2. */
 static const char *end_sections(struct arena *arena, const char *html, size_t n)
 {
-    const char *first = memmem(html, n, "<![", 3);
+    const char *first = find_rare(html, n, "<![", 1);
     return first ? instruct(arena, html, n, (size_t)(first - html), "<![", "<?x") : html;
 }
 

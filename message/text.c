@@ -3,6 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/find.h"
+
 #define FIRST_ROOM   8192u
 #define FOOTER_LINES 25
 
@@ -105,7 +107,7 @@ void text_append_plain(struct text *text, const char *bytes, size_t n)
 {
     const char *p = bytes, *end = bytes + n;
     for (const char *from = p, *block; from < end; from = MAX(block + 6, p)) {
-        block = memmem(from, (size_t)(end - from), "begin ", 6);
+        block = find_rare(from, (size_t)(end - from), "begin ", 0);
         if (!block)
             break;
         if ((block != bytes && block[-1] != '\n') || !begins_uuencode(block, end))
@@ -158,7 +160,7 @@ static bool is_www(const char *bytes, size_t n, size_t at)
 static bool find_schemed(const char *bytes, size_t n, size_t from, struct text_url *out)
 {
     for (size_t at = from; at < n;) {
-        const char *p = memmem(bytes + at, n - at, "://", 3);
+        const char *p = find_rare(bytes + at, n - at, "://", 0);
         if (!p)
             return false;
         size_t colon = (size_t)(p - bytes), scheme = scheme_length(bytes + from, colon - from);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/vector.h"
 
 /*
  * Below this many known terms, or this share of them, the lexicon does not know the language. So many are
@@ -110,10 +111,16 @@ void select_terms(const struct lexicon *lexicon, struct terms terms, bool foreig
 
 /* --- adaptive: the first r terms in keyed order k, common words behind all others ------------------ */
 
-static uint64_t rank_of(const struct selection *s, uint32_t i, uint64_t key)
+/* The highest bit of a rank. */
+static uint64_t common_of(const struct selection *s, uint32_t i)
 {
     uint64_t common = s->entry[i].classes & LEXICON_COMMON;
-    return hash_mix(s->hash[i] ^ key) >> 1 | common << 63;
+    return common << 63;
+}
+
+static uint64_t rank_of(const struct selection *s, uint32_t i, uint64_t key)
+{
+    return hash_mix(s->hash[i] ^ key) >> 1 | common_of(s, i);
 }
 
 /* 48 bits are plenty, and three quarters of the room in the store. 0 means: none. */
@@ -131,17 +138,58 @@ static uint64_t hash_ranks(const uint64_t *ranks, unsigned n, uint64_t key)
     return shorten(hash);
 }
 
-/* r = 2 is the default and the mail's path: two minima without a branch. */
-static uint64_t adaptive_two(const struct selection *s, uint64_t key)
+/* The two smallest ranks that were seen. */
+struct two {
+    uint64_t first, second;
+};
+
+static void two_add(struct two *two, uint64_t rank)
 {
-    uint64_t first = UINT64_MAX, second = UINT64_MAX;
-    for (uint32_t i = 0; i < s->n; i++) {
-        uint64_t rank = rank_of(s, i, key);
-        uint64_t larger = MAX(first, rank);
-        first = MIN(first, rank);
-        second = MIN(second, larger);
+    uint64_t larger = MAX(two->first, rank);
+    two->first = MIN(two->first, rank);
+    two->second = MIN(two->second, larger);
+}
+
+#define LANES 8
+
+/* r = 2 is the default and the mail's path: minima without a branch, each lane for itself. */
+static VECTOR_CLONES void adaptive_two(const uint64_t *hash, const uint64_t *common, uint32_t n, uint64_t key,
+                                       uint64_t ranks_out[2])
+{
+    uint64_t first[LANES], second[LANES];
+    uint32_t done = n - n % LANES;
+    memset(first, 0xff, sizeof first);
+    memset(second, 0xff, sizeof second);
+    for (uint32_t i = 0; i < done; i += LANES)
+        for (uint32_t j = 0; j < LANES; j++) {
+            uint64_t rank = hash_mix(hash[i + j] ^ key) >> 1 | common[i + j];
+            uint64_t larger = MAX(first[j], rank);
+            first[j] = MIN(first[j], rank);
+            second[j] = MIN(second[j], larger);
+        }
+    struct two two = { UINT64_MAX, UINT64_MAX };
+    for (uint32_t i = done; i < n; i++)
+        two_add(&two, hash_mix(hash[i] ^ key) >> 1 | common[i]);
+    for (uint32_t j = 0; j < LANES; j++) {
+        two_add(&two, first[j]);
+        two_add(&two, second[j]);
     }
-    return hash_ranks((uint64_t[]) { first, second }, 2, key);
+    ranks_out[0] = two.first;
+    ranks_out[1] = two.second;
+}
+
+static void adaptive_pairs(const struct selection *s, const uint64_t *keys, unsigned k, uint64_t *lex_out)
+{
+    uint64_t room[512], *common = s->n <= G_N_ELEMENTS(room) ? room : g_new(uint64_t, s->n);
+    for (uint32_t i = 0; i < s->n; i++)
+        common[i] = common_of(s, i);
+    for (unsigned i = 0; i < k; i++) {
+        uint64_t ranks[2];
+        adaptive_two(s->hash, common, s->n, keys[i], ranks);
+        lex_out[i] = hash_ranks(ranks, 2, keys[i]);
+    }
+    if (common != room)
+        g_free(common);
 }
 
 /* The places of the r smallest ranks, smallest first, by insertion. */
@@ -176,14 +224,12 @@ static unsigned adaptive_hashes(const struct lexicon *lexicon, const struct sele
     const struct lexicon_plan *plan = lexicon_plan_of(lexicon);
     const uint64_t *keys = lexicon_order_keys(lexicon);
     unsigned r = MIN(plan->keep, MAX_KEEP);
-    for (unsigned k = 0; k < plan->k; k++) {
-        if (s->n < r)
-            lex_out[k] = 0;
-        else if (r == 2)
-            lex_out[k] = adaptive_two(s, keys[k]);
-        else
-            lex_out[k] = adaptive_any(s, keys[k], r);
+    if (s->n >= r && r == 2) {
+        adaptive_pairs(s, keys, plan->k, lex_out);
+        return plan->k;
     }
+    for (unsigned k = 0; k < plan->k; k++)
+        lex_out[k] = s->n < r ? 0 : adaptive_any(s, keys[k], r);
     return plan->k;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/vector.h"
 
 #define WORDS 8
 
@@ -125,7 +126,7 @@ void simhash_feature(uint64_t hash, uint64_t key, uint64_t out[WORDS])
     memcpy(out, v.w, sizeof v.w);
 }
 
-void simhash_sketch(const uint64_t *hashes, size_t n, uint64_t key, uint64_t out[WORDS])
+VECTOR_CLONES void simhash_sketch(const uint64_t *hashes, size_t n, uint64_t key, uint64_t out[WORDS])
 {
     struct keys keys = feature_keys(key);
     struct counters counters;

@@ -102,7 +102,10 @@ struct backend;
 struct backend_ops {
     void (*close)(struct backend *backend);
 
-    /* out[n], in the order of the buckets. A set that does not exist is empty. One round trip. */
+    /*
+     * out[n], in the order of the buckets. A set that does not exist is empty. With BACKEND_READ_ANY a set
+     * may have members of the other buckets in it: tags tell them apart. One round trip.
+     */
     bool (*sets)(struct backend *backend, struct arena *arena, enum backend_read read,
                  const uint32_t *buckets, unsigned n, struct backend_set *out, int64_t timeout,
                  GError **error);

@@ -84,19 +84,19 @@ static uint64_t parse_number(const redisReply *reply)
     return value;
 }
 
-static void take_set(struct arena *arena, const redisReply *reply, struct backend_set *out)
+static struct backend_set take_set(struct arena *arena, const redisReply *reply)
 {
     uint64_t *members = arena_alloc(arena, reply->elements * sizeof *members + 1);
     for (size_t i = 0; i < reply->elements; i++)
         members[i] = parse_number(reply->element[i]);
-    *out = (struct backend_set) { members, (unsigned)reply->elements };
+    return (struct backend_set) { members, (unsigned)reply->elements };
 }
 
-static bool read_sets(struct backend *backend, struct arena *arena, enum backend_read read,
-                      const uint32_t *buckets, unsigned n, struct backend_set *out, int64_t timeout,
-                      GError **error)
+/* One command a set: what works everywhere, and what says how large each of them is. */
+static bool read_each_set(struct redis_backend *self, struct arena *arena, enum backend_read read,
+                          const uint32_t *buckets, unsigned n, struct backend_set *out, int64_t timeout,
+                          GError **error)
 {
-    struct redis_backend *self = self_of(backend);
     struct redis_batch batch;
     redisReply **replies;
     redis_batch_init(&batch, arena);
@@ -106,11 +106,71 @@ static bool read_sets(struct backend *backend, struct arena *arena, enum backend
     for (unsigned i = 0; ok && i < n; i++) {
         out[i] = (struct backend_set) { 0 };
         if (replies[i]->type == REDIS_REPLY_ARRAY)
-            take_set(arena, replies[i], &out[i]);
+            out[i] = take_set(arena, replies[i]);
         else if (!redis_is_mistake(self, replies[i], redis_set_key(&self->names, arena, buckets[i])))
             ok = link_check(&replies[i], 1, error);
     }
     return ok;
+}
+
+/* All sets as one. Sets *there_out to false when one of the keys is no set: then each must be asked for. */
+static bool read_union(struct redis_backend *self, struct arena *arena, const uint32_t *buckets, unsigned n,
+                       struct backend_set *out, bool *there_out, int64_t timeout, GError **error)
+{
+    struct redis_batch batch;
+    redisReply **replies;
+    redis_batch_init(&batch, arena);
+    redis_word(&batch, "SUNION");
+    for (unsigned i = 0; i < n; i++)
+        redis_word(&batch, redis_set_key(&self->names, arena, buckets[i]));
+    redis_end(&batch, NULL);
+    if (!redis_run_read(self, &batch, BACKEND_READ_ANY, timeout, &replies, error))
+        return false;
+    *there_out = replies[0]->type == REDIS_REPLY_ARRAY;
+    if (*there_out)
+        *out = take_set(arena, replies[0]);
+    return true;
+}
+
+/*
+ * A union costs the server one command instead of two dozen, but it sorts the members. Measured for 26 sets
+ * of 0, 2 and 8 members with Redis 7.0: 10, 40 and 85 µs of the server's time, against 16, 50 and 57.
+ */
+#define CROWDED (3 * 16)
+
+static void note_crowd(struct redis_backend *self, const struct backend_set *sets, unsigned n_sets,
+                       unsigned n_buckets)
+{
+    unsigned members = 0, before = atomic_load_explicit(&self->crowd, memory_order_relaxed);
+    for (unsigned i = 0; i < n_sets; i++)
+        members += sets[i].n;
+    /* Threads may overwrite each other's: it is an average. */
+    atomic_store_explicit(&self->crowd, (before * 7 + members * 16 / n_buckets) / 8, memory_order_relaxed);
+}
+
+static bool read_sets(struct backend *backend, struct arena *arena, enum backend_read read,
+                      const uint32_t *buckets, unsigned n, struct backend_set *out, int64_t timeout,
+                      GError **error)
+{
+    struct redis_backend *self = self_of(backend);
+    int64_t before = g_get_monotonic_time();
+    bool sparse = atomic_load_explicit(&self->crowd, memory_order_relaxed) < CROWDED, there = false;
+    if (read == BACKEND_READ_ANY && self->unions && sparse) {
+        struct backend_set all;
+        if (!read_union(self, arena, buckets, n, &all, &there, timeout, error))
+            return false;
+        for (unsigned i = 0; there && i < n; i++)
+            out[i] = all;
+        if (there)
+            note_crowd(self, &all, 1, n);
+        timeout = MAX(timeout - (g_get_monotonic_time() - before) / 1000, 1);
+    }
+    if (there)
+        return true;
+    if (!read_each_set(self, arena, read, buckets, n, out, timeout, error))
+        return false;
+    note_crowd(self, out, n, n);
+    return true;
 }
 
 static bool read_records(struct backend *backend, struct arena *arena, enum backend_read read,
@@ -221,6 +281,10 @@ static void health(struct backend *backend, struct store_health *out)
     out->connections = of_link.connections + of_read.connections;
 }
 
+/*
+ * With a replica the one server may be lost while the other hides it. Without one, whoever asks is told,
+ * and it is for him to say it.
+ */
 static void say_change(bool open, const char *why, void *user)
 {
     (void)user;
@@ -263,10 +327,11 @@ struct backend *redis_backend_open(const struct url *url, const struct backend_p
                     "read-url: %s is no Redis: name a replica of %s", plan->read_url->name, url->name);
         return NULL;
     }
-    options.changed = say_change;
+    options.changed = plan->read_url ? say_change : NULL;
     struct redis_backend *self = g_new0(struct redis_backend, 1);
     self->cluster = url->kind == URL_CLUSTER;
     self->base = (struct backend) { .ops = &ops, .atomic = !self->cluster };
+    self->unions = !self->cluster && !(plan->read_url && plan->read_url->kind == URL_CLUSTER);
     self->wait_replicas = plan->wait_replicas;
     self->link = link_open(url, &options);
     self->read_link = plan->read_url ? link_open(plan->read_url, &options) : NULL;

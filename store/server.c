@@ -153,15 +153,20 @@ static enum server_result open_wire(struct server *server, struct deadline deadl
     return result;
 }
 
-/* With the lock held. */
+/* With the lock held, which it lets go while it asks the kernel: others shall not wait for that. */
 static struct wire *take_idle(struct server *server)
 {
     struct wire *wire;
     while ((wire = g_queue_pop_head(&server->idle))) {
-        if (wire_is_quiet(wire) && g_get_monotonic_time() - wire_last_used(wire) < IDLE_MAX)
+        pthread_mutex_unlock(&server->lock);
+        bool sound = wire_is_quiet(wire) && g_get_monotonic_time() - wire_last_used(wire) < IDLE_MAX;
+        if (!sound)
+            wire_close(&wire);
+        pthread_mutex_lock(&server->lock);
+        if (sound)
             return wire;
-        wire_close(&wire);
         server->open--;
+        pthread_cond_signal(&server->came_back);
     }
     return NULL;
 }
@@ -187,18 +192,18 @@ enum server_result server_take(struct server *server, struct deadline deadline, 
     enum server_result result = SERVER_READY;
     pthread_mutex_lock(&server->lock);
     bool turn = await_turn(server, deadline, wire_out);
-    unsigned flushes = server->flushes;
     if (turn && !*wire_out) {
+        unsigned flushes = server->flushes;
         pthread_mutex_unlock(&server->lock);
         result = open_wire(server, deadline, wire_out, error);
         pthread_mutex_lock(&server->lock);
-        if (result != SERVER_READY) {
+        if (result == SERVER_READY) {
+            *wire_tag(*wire_out) = flushes;
+        } else {
             server->open--;
             pthread_cond_signal(&server->came_back);
         }
     }
-    if (*wire_out)
-        *wire_tag(*wire_out) = flushes;
     pthread_mutex_unlock(&server->lock);
     if (turn)
         return result;

@@ -128,10 +128,42 @@ void wire_close(struct wire **wire)
     *wire = NULL;
 }
 
+#define HEAD_MAX 24 /* a mark, a number, a line end */
+
+/* "*3\r\n", "$27\r\n": where it ends. */
+static char *put_head(char *at, char mark, size_t number)
+{
+    char digits[20], *first = digits + sizeof digits;
+    do
+        *--first = (char)('0' + number % 10);
+    while (number /= 10);
+    size_t n = (size_t)(digits + sizeof digits - first);
+    *at++ = mark;
+    memcpy(at, first, n);
+    memcpy(at + n, "\r\n", 2);
+    return at + n + 2;
+}
+
+/* hiredis formats word by word with a printf of its own; two dozen keys a message make that felt. */
 void wire_append(struct wire *wire, int argc, const char **argv, const size_t *argvlen)
 {
-    if (redisAppendCommandArgv(wire->context, argc, argv, argvlen) != REDIS_OK)
+    size_t room = HEAD_MAX;
+    for (int i = 0; i < argc; i++)
+        room += HEAD_MAX + (argvlen ? argvlen[i] : strlen(argv[i])) + 2;
+    char small[2048], *bytes = room <= sizeof small ? small : g_malloc(room);
+    char *at = put_head(bytes, '*', (size_t)argc);
+    for (int i = 0; i < argc; i++) {
+        size_t n = argvlen ? argvlen[i] : strlen(argv[i]);
+        at = put_head(at, '$', n);
+        if (n > 0) /* an empty word may be NULL */
+            memcpy(at, argv[i], n);
+        memcpy(at + n, "\r\n", 2);
+        at += n + 2;
+    }
+    if (redisAppendFormattedCommand(wire->context, bytes, (size_t)(at - bytes)) != REDIS_OK)
         g_error("out of memory");
+    if (bytes != small)
+        g_free(bytes);
 }
 
 bool wire_is_quiet(const struct wire *wire)
@@ -165,12 +197,12 @@ static void job_break(struct wire_job *job, int number)
         fault_errno(&job->error, job->wire->name, why);
 }
 
-static void job_write(struct wire_job *job, bool *written)
+static void job_write(struct wire_job *job)
 {
     int done = 0;
     if (redisBufferWrite(job->wire->context, &done) != REDIS_OK)
         job_break(job, errno);
-    *written = done;
+    job->written = done;
 }
 
 static void job_read(struct wire_job *job)
@@ -197,44 +229,44 @@ static bool job_is_over(const struct wire_job *job)
 }
 
 /* One turn of the wheel: waits for any wire that can go on. False when the time is over. */
-static bool turn(struct wire_job *jobs, size_t n_jobs, bool *written, struct pollfd *polls,
-                 struct deadline deadline)
+static bool turn(struct wire_job *jobs, size_t n_jobs, struct pollfd *polls, struct deadline deadline)
 {
     for (size_t i = 0; i < n_jobs; i++)
         polls[i] = (struct pollfd) { .fd = job_is_over(&jobs[i]) ? -1 : jobs[i].wire->context->fd,
-                                     .events = (short)(written[i] ? POLLIN : POLLIN | POLLOUT) };
+                                     .events = (short)(jobs[i].written ? POLLIN : POLLIN | POLLOUT) };
     int left = deadline_left(deadline);
     int ready = poll(polls, n_jobs, left);
     for (size_t i = 0; ready > 0 && i < n_jobs; i++) {
         if (polls[i].fd < 0 || !polls[i].revents)
             continue;
-        if (polls[i].revents & POLLIN || written[i])
+        if (polls[i].revents & POLLIN || jobs[i].written)
             job_read(&jobs[i]);
         else
-            job_write(&jobs[i], &written[i]);
+            job_write(&jobs[i]);
     }
     return ready != 0 && (ready > 0 || errno == EINTR) && left > 0;
 }
 
 void wire_exchange(struct wire_job *jobs, size_t n_jobs, struct deadline deadline)
 {
-    g_autofree bool *written = g_new0(bool, n_jobs);
-    g_autofree struct pollfd *polls = g_new0(struct pollfd, n_jobs);
+    struct pollfd one, *polls = n_jobs == 1 ? &one : g_new(struct pollfd, n_jobs);
     for (size_t i = 0; i < n_jobs; i++)
-        job_write(&jobs[i], &written[i]);
+        job_write(&jobs[i]);
     bool over;
     do {
         over = true;
         for (size_t i = 0; i < n_jobs; i++)
             over &= job_is_over(&jobs[i]);
-    } while (!over && turn(jobs, n_jobs, written, polls, deadline));
+    } while (!over && turn(jobs, n_jobs, polls, deadline));
     for (size_t i = 0; i < n_jobs; i++) {
         if (!job_is_over(&jobs[i]))
             fault_timeout(&jobs[i].error, jobs[i].wire->name, deadline);
-        else if (!jobs[i].error && !written[i])
+        else if (!jobs[i].error && !jobs[i].written)
             fault_errno(&jobs[i].error, jobs[i].wire->name, EPROTO); /* answered before it was asked */
         jobs[i].wire->last_used = g_get_monotonic_time();
     }
+    if (polls != &one)
+        g_free(polls);
 }
 
 bool wire_ask(struct wire *wire, redisReply **replies, size_t n, struct deadline deadline, GError **error)

@@ -47,6 +47,7 @@ struct wire_job {
     struct wire *wire;
     redisReply **replies; /* n of them, filled from the first on */
     size_t n, got;
+    bool written;  /* all of it is sent */
     GError *error; /* the wire is dead; replies up to `got` are there */
 };
 

@@ -255,7 +255,7 @@ void servers_stop(struct servers_redis **server)
 
 /* --- questions ----------------------------------------------------------------------------------- */
 
-static redisReply *ask(struct servers_redis *server, const char *format, va_list arguments)
+static redisReply *ask_once(struct servers_redis *server, const char *format, va_list arguments, bool last)
 {
     redisContext *context = redisConnectWithTimeout("127.0.0.1", server->port, (struct timeval) { 5, 0 });
     if (!context || context->err)
@@ -264,9 +264,21 @@ static redisReply *ask(struct servers_redis *server, const char *format, va_list
     if (server->password)
         freeReplyObject(redisCommand(context, "AUTH %s", server->password));
     redisReply *reply = redisvCommand(context, format, arguments);
-    if (!reply)
+    if (!reply && last)
         fail_msg("%s: %s", format, context->errstr);
     redisFree(context);
+    return reply;
+}
+
+/* A primary that steps down closes all connections, and a question may be on one of them. */
+static redisReply *ask(struct servers_redis *server, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    redisReply *reply = ask_once(server, format, arguments, false);
+    if (!reply)
+        reply = ask_once(server, format, again, true);
+    va_end(again);
     return reply;
 }
 

@@ -67,6 +67,45 @@ static void a_key_of_the_wrong_type_hides_no_more_than_its_own(void **state)
     servers_stop(&server);
 }
 
+/* How often a command was asked for since the last reset. */
+static unsigned calls_of(struct servers_redis *server, const char *command)
+{
+    redisReply *info = servers_ask(server, "INFO commandstats");
+    g_autofree char *name = g_strdup_printf("cmdstat_%s:calls=", command);
+    const char *at = strstr(info->str, name);
+    unsigned calls = at ? (unsigned)g_ascii_strtoull(at + strlen(name), NULL, 10) : 0;
+    freeReplyObject(info);
+    return calls;
+}
+
+#define CROWD 60 /* campaigns: five members in each of 256 sets */
+
+static void sparse_sets_are_asked_for_at_once_and_crowded_ones_one_by_one(void **state)
+{
+    (void)state;
+    struct servers_redis *server = servers_start(NULL);
+    struct store *store = open_store(server->url, 2000);
+    must_report(store, 1);
+    servers_do(server, "CONFIG RESETSTAT");
+    for (unsigned i = 0; i < 10; i++)
+        must_find(store, 1, FOUND);
+    must_find(store, 1000, NOT_FOUND);
+    assert_int_equal(calls_of(server, "sunion"), 11);
+    assert_int_equal(calls_of(server, "smembers"), 0);
+    for (uint64_t seed = 2; seed <= CROWD; seed++)
+        must_report(store, seed);
+    for (uint64_t seed = 1; seed <= CROWD; seed++)
+        must_find(store, seed, FOUND);
+    servers_do(server, "CONFIG RESETSTAT");
+    for (uint64_t seed = 1; seed <= CROWD; seed++)
+        must_find(store, seed, FOUND);
+    must_find(store, 1000, NOT_FOUND);
+    assert_int_equal(calls_of(server, "sunion"), 0);
+    assert_true(calls_of(server, "smembers") > 10 * CROWD);
+    store_close(&store);
+    servers_stop(&server);
+}
+
 static void put_garbage(struct servers_redis *server, const char *key)
 {
     static const char *const members[] = {
@@ -139,6 +178,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_key_of_the_wrong_type_hides_no_more_than_its_own),
+        cmocka_unit_test(sparse_sets_are_asked_for_at_once_and_crowded_ones_one_by_one),
         cmocka_unit_test(garbage_in_keys_is_no_campaign_and_goes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

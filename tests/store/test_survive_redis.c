@@ -82,7 +82,7 @@ static void a_replica_is_read_and_not_written(void **state)
     struct store_options options = store_default_options;
     options.url = primary->url;
     options.read_url = replica->url;
-    options.timeout = 300;
+    options.timeout = 1000;
     store = open_options(options);
     must_report(store, 3);
     await_found(store, 3);
