@@ -13,8 +13,8 @@
  * count-min sketch. Half of the hashes of similar texts agree, and a few of them are those of common words or
  * share a counter with somebody else's: what a quarter of the hashes say, the highest quarter, is believed.
  *
- *      counters of the hashes, highest first      97 61 43 40 38 35 12 9 4 2 …      35 messages looked like
- * this ▲ n / 4
+ *      counters of the hashes, highest first      97 61 43 40 38 35 12 9 4 2 …
+ *                                                                 ▲ n / 4: 35 messages looked like this
  *
  * Counts wait in memory and are written by a thread of their own, so that the mail's path costs some
  * additions. They go after STORE_CLEAN_DAYS days.
