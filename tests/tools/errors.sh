@@ -102,6 +102,18 @@ store_down() {
         fails 'redis' refrain --store "redis+unix:$work/none.sock" report -q spam.eml ham.eml && [ ! -s fails.out ] &&
         fails 'store' refrain --store 'nonsense:' check spam.eml
 }
+no_store() { # nothing is made where somebody only looks, or has nothing to add
+    mkdir -p hollow && touch plain
+    for url in "lmdb:$work/typo" "lmdb:$work/typo?max=1G" "lmdb:$work/hollow" "lmdb:$work/plain"; do
+        for command in 'check spam.eml' 'explain spam.eml' list 'show 0123' stats expire export 'forget 0123' 'forget -n 0123' \
+                       'forget --source x' 'forget --message spam.eml'; do
+            fails 'there is no store: check the path' refrain --store "$url" $command && [ ! -s fails.out ] || return 1
+        done
+        refrain --store "$url" ping >ping.out; [ $? -eq 2 ] && grep -q '^store *FAILED .*there is no store' ping.out || return 1
+    done
+    [ ! -e typo ] && [ -z "$(ls hollow)" ] && refrain --store "lmdb:$work/typo" report -q spam.eml >/dev/null &&
+        refrain --store "lmdb:$work/typo" check spam.eml | grep -q ^match
+}
 dies_midway() { # one line, not one a message
     redis_start dying
     configure "redis+unix:$work/dying.sock"
@@ -122,6 +134,7 @@ full_store() {
         [ "$(count)" -eq 1 ] && refrain check spam.eml | grep -q ^match
 }
 ok "a store that is down is one line" store_down
+ok "a store that is not there is said, and not made by who only looks" no_store
 ok "a store that dies is one line, not one a message" dies_midway
 ok "a store that may only be read refuses reports and still answers" read_only_store
 ok "a full store refuses a report wholly" full_store
