@@ -21,6 +21,7 @@ has_lines() { [ "$(lines "$1")" -ge "$2" ]; }
 
 # --- paths
 missing_path() { fails 'nothing.eml' refrain check nothing.eml && fails 'nothing.eml' refrain report -q nothing.eml; }
+eval_missing_path() { fails 'nothing.eml' refrain eval --spam spam.eml --ham nothing.eml && [ ! -s fails.out ] && fails '"x" is too much' refrain eval --spam spam.eml --ham ham.eml x; }
 others_go_on() { fails 'nothing.eml' refrain check nothing.eml spam.eml && grep -q '^match' fails.out; }
 unreadable_path() {
     cp spam.eml secret.eml && chmod 000 secret.eml
@@ -37,6 +38,7 @@ directory_loop() {
     [ "$(timeout 20 "$BUILDDIR/tools/refrain" -c refrain.conf sign loop | wc -l)" -eq 1 ]
 }
 ok "a path that is not there is named" missing_path
+ok "eval measures nothing when a path is not there" eval_missing_path
 ok "the other paths are still looked at" others_go_on
 ok "a path that may not be read is named" unreadable_path
 ok "a directory loop ends, and each message is seen once" directory_loop
@@ -100,7 +102,7 @@ store_down() {
     fails 'redis' refrain --store "redis+unix:$work/none.sock" check spam.eml &&
         fails 'redis' refrain --store "redis+unix:$work/none.sock" list &&
         fails 'redis' refrain --store "redis+unix:$work/none.sock" report -q spam.eml ham.eml && [ ! -s fails.out ] &&
-        fails 'store' refrain --store 'nonsense:' check spam.eml
+        fails 'store' refrain --store 'nonsense:' check spam.eml && fails 'one slash' refrain --store 'lmdb://store' check spam.eml
 }
 no_store() { # nothing is made where somebody only looks, or has nothing to add
     mkdir -p hollow && touch plain
