@@ -93,6 +93,6 @@ const struct command cmd_allow = {
     .name = "allow",
     .arguments = "PATH...",
     .summary = "near-duplicates of these are never acted on (newsletters)",
-    .more = "Takes back with refrain forget; refrain list --state allowed shows them.\n",
+    .more = "refrain list --state allowed shows them, and refrain forget takes them back.\n",
     .run = allow_run,
 };

@@ -80,8 +80,8 @@ static void ping_store(struct ping *ping)
     bool ok = context_open_store(context, CONTEXT_WRITE, &error) && store_ping(context->store, &error) &&
               store_stats(context->store, &stats, &error);
     g_autofree char *text =
-        ok ? g_strdup_printf("%s: %s, %s campaigns, %.2f ms", store_name(context->store), stats.server,
-                             output_count(stats.campaigns), stats.latency_ms)
+        ok ? g_strdup_printf("%s: %s, %s campaign%s, %.2f ms", store_name(context->store), stats.server,
+                             output_count(stats.campaigns), stats.campaigns == 1 ? "" : "s", stats.latency_ms)
            : NULL;
     say_result(ping, "store", ok, text, error);
 }

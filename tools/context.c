@@ -73,7 +73,7 @@ bool context_parse(struct context *context, const struct command *command, const
         usage_error(error, wrong, command->name);
     } else if (context->help) {
         g_autofree char *text = g_option_context_get_help(options, TRUE, NULL);
-        fputs(text, stdout);
+        puts(g_strchomp(text));
         ok = false;
     } else if (context->version) {
         puts(PACKAGE " " VERSION);
