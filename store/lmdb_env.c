@@ -77,7 +77,8 @@ static bool say(const char *path, uint64_t limit, int code, GError **error)
     case EACCES:
     case EPERM:
     case EROFS:
-        advice = "who reads it must be able to write its lock file too: join the group that owns the folder";
+        advice =
+            "who reads it writes its lock file too: join the group of the folder, or chown it to refrain";
         break;
     case ENOENT:
         advice = "make the folder above it first";
