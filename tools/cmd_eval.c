@@ -278,6 +278,7 @@ static bool evaluate(struct context *context, const struct options *options, str
                                       .threads = (unsigned)context->jobs };
     if (!read_mail(context, options, spam, ham, error))
         return false;
+    command_stop_at_once(); /* it only computes from here on */
     found->sampled = eval_reported(&settings, spam, ham, options->share);
     found->all = eval_reported(&settings, spam, ham, 1.0);
     found->stream = eval_stream(&settings, spam, options->stream);

@@ -169,6 +169,15 @@ interrupted() { # (a shell starts background jobs deaf to SIGINT) what was print
         [ "$(cut -f 2 stopped.out | grep -v '^-' | sort -u | wc -l)" -eq "$(count)" ] ||
         { echo "exit $code, $(lines stopped.out) lines, $(count) campaigns"; cat stopped.err; return 1; }
 }
+eval_interrupted() { # it reads for a moment, then computes for long; in both it ends soon
+    for pause in 0.2 2; do
+        env --default-signal=INT "$BUILDDIR/tools/refrain" -c refrain.conf eval --spam big.mbox --ham big.mbox >eval.out 2>eval.err &
+        pid=$!
+        sleep $pause; kill -INT $pid; wait $pid; code=$?
+        [ $code -eq 2 ] && [ ! -s eval.out ] && [ "$(lines eval.err)" -eq 1 ] && grep -q '^refrain: interrupted: ' eval.err ||
+            { echo "exit $code"; cat eval.err; return 1; }
+    done
+}
 full_embedded() { # what was printed is stored, and nothing else, though reports are flushed together
     configure "lmdb:$work/small?max=1M"
     fails 'limit of 1.0 MB' refrain report --quiet big.mbox &&
@@ -181,6 +190,7 @@ order_of_input() { # whatever the number of threads
 ok "output that cannot be written is an error" full_disk
 ok "a reader that goes away is none to talk about" closed_pipe
 ok "SIGINT ends a report with what was printed stored, and nothing else" interrupted
+ok "SIGINT ends an eval at once" eval_interrupted
 ok "a full embedded store keeps what was printed, and nothing else" full_embedded
 ok "output is in the order of the input on any number of threads" order_of_input
 plan
