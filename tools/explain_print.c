@@ -110,8 +110,8 @@ static void print_campaign(const struct explanation *explanation)
     output_pair("lexicons", "%u of %u agree (at least %u must)", likeness->shared, explanation->ours.n_lex,
                 rule->min_shared);
     if (likeness->odd > 0)
-        output_pair("odd words", "%u in both, worth %.2f towards a tag, nothing towards a reject",
-                    likeness->odd, signature_odd_credit(likeness->odd));
+        output_pair("odd words", "%u in both, worth %.2f (never to a reject)", likeness->odd,
+                    signature_odd_credit(likeness->odd));
     output_pair("lengths", "%u and %u terms", explanation->ours.terms, explanation->theirs.terms);
     output_pair("distance", "%u of %d bits", likeness->distance, SIGNATURE_BITS);
     output_pair("similarity", "%.2f (tags at %.2f, rejects at %.2f)", likeness->similarity, rule->tag,
