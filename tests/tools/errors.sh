@@ -170,8 +170,8 @@ interrupted() { # (a shell starts background jobs deaf to SIGINT) what was print
         { echo "exit $code, $(lines stopped.out) lines, $(count) campaigns"; cat stopped.err; return 1; }
 }
 eval_interrupted() { # it reads for a moment, then computes for long; in both it ends soon
-    for pause in 0.2 2; do
-        env --default-signal=INT "$BUILDDIR/tools/refrain" -c refrain.conf eval --spam big.mbox --ham big.mbox >eval.out 2>eval.err &
+    for pause in 0.1 1; do
+        env --default-signal=INT "$BUILDDIR/tools/refrain" -c refrain.conf eval --compare --paper --spam big.mbox --ham big.mbox >eval.out 2>eval.err &
         pid=$!
         sleep $pause; kill -INT $pid; wait $pid; code=$?
         [ $code -eq 2 ] && [ ! -s eval.out ] && [ "$(lines eval.err)" -eq 1 ] && grep -q '^refrain: interrupted: ' eval.err ||
