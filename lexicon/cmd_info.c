@@ -67,7 +67,8 @@ static struct collection_numbers count_collection(const struct df_collection *c,
     double log_documents = log((double)MAX(c->documents, 2u));
     for (size_t i = 0; i < c->n_terms; i++) {
         n.mean += c->terms[i].count;
-        n.common += c->terms[i].count > lexicon_default_plan.common * (double)c->documents;
+        n.common += c->terms[i].count > lexicon_default_plan.common * (double)c->documents &&
+                    c->terms[i].count >= LEXICON_COMMON_AT_LEAST;
         cli_histogram_add(histogram, 1 - log((double)c->terms[i].count) / log_documents);
     }
     n.mean /= (double)c->documents;

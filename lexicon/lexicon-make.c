@@ -10,9 +10,6 @@
 #include "lexicon/outfile.h"
 #include "message/message.h"
 
-/* A share of a few documents says nothing: one of ten is 10 %. */
-#define COMMON_AT_LEAST 5u
-
 /* An nidf on the edge of the range falls on the same side on every machine, whatever its log(). */
 #define EDGE 1e-9
 
@@ -111,7 +108,7 @@ static void collect(const struct df *df, const struct lexicon_plan *plan, uint64
             *out++ = (struct found) {
                 .hash = lexicon_hash(key, t->text, strlen(t->text)),
                 .df = t->count,
-                .common = t->count > limit && t->count >= COMMON_AT_LEAST,
+                .common = t->count > limit && t->count >= LEXICON_COMMON_AT_LEAST,
             };
         }
     }

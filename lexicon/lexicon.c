@@ -52,10 +52,12 @@ static bool map_file(struct lexicon *l, const char *path, GError **error)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
     if (fd < 0 || fstat(fd, &st) != 0) {
-        g_set_error(
-            error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT,
-            "cannot open lexicon %s (%s): make one with refrain-lexicon make, or check its permissions", path,
-            g_strerror(errno));
+        int code = errno;
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT, "cannot open lexicon %s (%s): %s", path,
+                    g_strerror(code),
+                    code == EACCES
+                        ? "who runs this must be able to read it: chgrp it to refrain, and join that group"
+                        : "check the name, or make one with refrain-lexicon make");
         if (fd >= 0)
             close(fd);
         return false;

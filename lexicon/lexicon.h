@@ -24,6 +24,9 @@
 #define LEXICON_MAX_K    64
 #define LEXICON_MAX_KEEP 8
 
+/* Documents that a common word is in: a share of a few says nothing, as one of ten is 10 %. */
+#define LEXICON_COMMON_AT_LEAST 5
+
 enum lexicon_scheme {
     LEXICON_ADAPTIVE, /* K keyed orders; the first r terms of a document, common words last */
     LEXICON_DROPOUT,  /* Kołcz 2004: the primary lexicon, and K copies each missing a share p of it */

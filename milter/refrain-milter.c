@@ -16,7 +16,7 @@
 
 struct options {
     char *config, *store, *lexicon;
-    gboolean check, version;
+    gboolean check, version, help;
 };
 
 static int complain(const GError *error, int status)
@@ -36,19 +36,29 @@ static bool parse_options(int *argc, char ***argv, struct options *options, GErr
         { "check-config", 'n', 0, G_OPTION_ARG_NONE, &options->check,
           "check the configuration, the socket's folder, the lexicon and the store, and exit", NULL },
         { "version", 0, 0, G_OPTION_ARG_NONE, &options->version, "print the version and exit", NULL },
+        { "help", 'h', 0, G_OPTION_ARG_NONE, &options->help, "print this help and exit", NULL },
         { 0 },
     };
     g_autoptr(GOptionContext) context =
         g_option_context_new("- filter mail that resembles known spam campaigns");
+    g_option_context_set_help_enabled(context, FALSE);
     g_option_context_add_main_entries(context, entries, NULL);
     g_option_context_set_description(
         context,
         "It stays in the foreground. SIGHUP reloads, SIGTERM stops. See refrain-milter(8), refrain.conf(5).");
-    if (!g_option_context_parse(context, argc, argv, error))
+    g_autoptr(GError) wrong = NULL;
+    if (!g_option_context_parse(context, argc, argv, &wrong)) {
+        g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "%s: see refrain-milter --help",
+                    wrong->message);
         return false;
+    }
     if (*argc > 1) {
         g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE, "%s is not an option: see --help", (*argv)[1]);
         return false;
+    }
+    if (options->help) { /* in UTF-8, which GLib would not print in the C locale */
+        g_autofree char *text = g_option_context_get_help(context, TRUE, NULL);
+        puts(g_strchomp(text));
     }
     return true;
 }
@@ -165,7 +175,7 @@ int main(int argc, char **argv)
     int status = EX_OK;
     if (options.version)
         printf("refrain-milter %s\n", PACKAGE_VERSION);
-    else
+    else if (!options.help)
         status = run(&options);
     g_free(options.config);
     g_free(options.store);

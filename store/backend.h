@@ -169,7 +169,7 @@ struct backend {
 struct backend_plan {
     uint64_t lexicon;
     unsigned bucket_bits;
-    bool read_only;
+    bool read_only, must_exist;
     unsigned wait_replicas;
     const struct url *read_url; /* NULL: read where you write */
 };

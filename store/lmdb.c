@@ -567,7 +567,7 @@ static const struct backend_ops ops = {
 
 struct backend *lmdb_backend_open(const struct url *url, const struct backend_plan *plan, GError **error)
 {
-    struct lmdb_env *env = lmdb_env_open(url->path, plan->read_only, error);
+    struct lmdb_env *env = lmdb_env_open(url->path, plan->read_only, plan->must_exist, error);
     if (!env)
         return NULL;
     struct lmdb_backend *self = g_new0(struct lmdb_backend, 1);

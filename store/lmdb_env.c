@@ -17,6 +17,7 @@
 #define READERS_MAX 1024
 #define NAMES_MAX   256 /* three a lexicon */
 #define FORKED      (-1)
+#define MISSING     (-2)
 #define PATIENCE    5000 /* milliseconds for the turn to write */
 
 /*
@@ -55,6 +56,10 @@ static bool say(const char *path, uint64_t limit, int code, GError **error)
         what = "it was opened before a fork";
         advice = "open it in the process that uses it";
         break;
+    case MISSING:
+        what = "there is no store";
+        advice = "check the path, or report something first; refrain-milter makes one too when it starts";
+        break;
     case MDB_MAP_FULL:
         g_set_error(
             error, REFRAIN_ERROR, kind,
@@ -72,10 +77,14 @@ static bool say(const char *path, uint64_t limit, int code, GError **error)
     case EACCES:
     case EPERM:
     case EROFS:
-        advice = "who reads it must be able to write its lock file too: join the group that owns the folder";
+        advice =
+            "who reads it writes its lock file too: join the group of the folder, or chown it to refrain";
         break;
     case ENOENT:
-        advice = "make the folder above it first, or report something first where it is only read";
+        advice = "make the folder above it first";
+        break;
+    case ENOTDIR:
+        advice = "give the path of a folder";
         break;
     case MDB_INVALID:
     case MDB_CORRUPTED:
@@ -143,12 +152,21 @@ static char *split_limit(const char *text, uint64_t *limit_out, GError **error)
 }
 
 /* The folder, and whether it was made just now: then its modes are ours to choose, whatever the umask. */
-static int make_folder(const char *path, bool read_only, bool *made_out)
+static int make_folder(const char *path, bool *made_out)
 {
-    *made_out = !read_only && mkdir(path, 0770) == 0;
+    *made_out = mkdir(path, 0770) == 0;
     if (*made_out)
         return chmod(path, 0770) == 0 ? 0 : errno;
-    return read_only || errno == EEXIST ? 0 : errno;
+    return errno == EEXIST ? 0 : errno;
+}
+
+/* LMDB would make a lock file even where it only reads: a folder without a store is none of ours. */
+static int find_store(const char *path)
+{
+    struct stat about;
+    g_autofree char *data = g_build_filename(path, "data.mdb", NULL);
+    int code = stat(data, &about) == 0 ? 0 : errno;
+    return code == ENOENT || code == ENOTDIR ? MISSING : code;
 }
 
 static void share_files(const char *path)
@@ -235,16 +253,16 @@ static struct lmdb_env *share(const struct stat *folder, bool read_only, GError 
     return NULL;
 }
 
-struct lmdb_env *lmdb_env_open(const char *text, bool read_only, GError **error)
+struct lmdb_env *lmdb_env_open(const char *text, bool read_only, bool must_exist, GError **error)
 {
     uint64_t limit;
     struct stat folder;
-    bool made;
+    bool made = false;
     GError *failure = NULL;
     char *path = split_limit(text, &limit, error);
     if (!path)
         return NULL;
-    int code = make_folder(path, read_only, &made);
+    int code = must_exist ? find_store(path) : make_folder(path, &made);
     if (code == 0 && stat(path, &folder) != 0)
         code = errno;
     pthread_mutex_lock(&list_mutex);

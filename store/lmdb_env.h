@@ -12,10 +12,10 @@
 struct lmdb_env;
 
 /*
- * Opens, or shares what this process has open already. A folder that is not there is made, unless read-only.
- * `path` may end in ?max=SIZE: the map never grows beyond.
+ * Opens, or shares what this process has open already. A store that is not there is made, or with must_exist
+ * an error that leaves nothing behind. `path` may end in ?max=SIZE: the map never grows beyond.
  */
-struct lmdb_env *lmdb_env_open(const char *path, bool read_only, GError **error);
+struct lmdb_env *lmdb_env_open(const char *path, bool read_only, bool must_exist, GError **error);
 void lmdb_env_close(struct lmdb_env *env);
 
 MDB_env *lmdb_env_handle(struct lmdb_env *env);

@@ -102,6 +102,7 @@ static struct backend *open_backend(const struct store_options *options, const s
         .lexicon = lexicon_id(lexicon),
         .bucket_bits = lexicon_plan_of(lexicon)->bucket_bits,
         .read_only = options->read_only,
+        .must_exist = options->must_exist || options->read_only,
         .wait_replicas = options->wait_replicas,
         .read_url = read_url,
     };

@@ -41,6 +41,7 @@ struct store_options {
     unsigned wait_replicas;    /* WAIT for as many before a report is acknowledged */
     bool simhash_tables;       /* Manku's tables as a second proposer */
     bool read_only;            /* refuse writes; LMDB is opened read-only */
+    bool must_exist;           /* make no LMDB store where there is none, as with read_only */
 };
 
 extern const struct store_options store_default_options;

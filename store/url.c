@@ -191,8 +191,10 @@ static bool parse_lmdb(struct url *url, const char *rest, GError **error)
 {
     if (g_str_has_prefix(rest, "///"))
         rest += 2;
-    if (*rest == '\0' || g_str_has_prefix(rest, "//"))
-        return complain(error, "lmdb: has no path: lmdb:/var/lib/refrain/store");
+    if (*rest == '\0')
+        return complain(error, "lmdb: has no path: write lmdb:/var/lib/refrain/store");
+    if (g_str_has_prefix(rest, "//"))
+        return complain(error, "lmdb: has a path and no host: write one slash, lmdb:/var/lib/refrain/store");
     url->path = g_strdup(rest);
     return true;
 }

@@ -81,7 +81,7 @@ static int allow_run(const struct command *self, struct context *context, int ar
     int code;
     if (!context_parse(context, self, options, argc, argv, &error) ||
         !context_arguments(context, self, 1, 0, &error) || !reporting_complete(&allow.who, &error) ||
-        !context_open(context, CONTEXT_WRITE, &error))
+        !context_open(context, CONTEXT_MAKE, &error))
         code = command_fail(error);
     else
         code = allow_mail(&allow);
@@ -93,6 +93,6 @@ const struct command cmd_allow = {
     .name = "allow",
     .arguments = "PATH...",
     .summary = "near-duplicates of these are never acted on (newsletters)",
-    .more = "Takes back with refrain forget; refrain list --state allowed shows them.\n",
+    .more = "refrain list --state allowed shows them, and refrain forget takes them back.\n",
     .run = allow_run,
 };

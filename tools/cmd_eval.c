@@ -278,6 +278,7 @@ static bool evaluate(struct context *context, const struct options *options, str
                                       .threads = (unsigned)context->jobs };
     if (!read_mail(context, options, spam, ham, error))
         return false;
+    command_stop_at_once(); /* it only computes from here on */
     found->sampled = eval_reported(&settings, spam, ham, options->share);
     found->all = eval_reported(&settings, spam, ham, 1.0);
     found->stream = eval_stream(&settings, spam, options->stream);
@@ -364,11 +365,13 @@ static int eval_run(const struct command *self, struct context *context, int arg
     struct eval_collection spam = { 0 }, ham = { 0 };
     struct findings found = { 0 };
     int code = EXIT_DONE;
-    if (!context_parse(context, self, entries, argc, argv, &error) || !options_make_sense(&options, &error) ||
-        !context_open(context, CONTEXT_LEXICON, &error) ||
-        !evaluate(context, &options, &spam, &ham, &found, &error) ||
-        !write_plot(context, &options, &found, &error))
-        code = error || !context->help ? command_fail(error) : EXIT_DONE;
+    if (!context_parse(context, self, entries, argc, argv, &error) ||
+        !context_no_arguments(context, self, &error) || !options_make_sense(&options, &error) ||
+        !context_open(context, CONTEXT_LEXICON, &error))
+        code = command_fail(error);
+    else if (!evaluate(context, &options, &spam, &ham, &found, &error) ||
+             !write_plot(context, &options, &found, &error))
+        code = error ? command_fail(error) : EXIT_ERROR; /* what could not be read was said */
     else
         print_all(context, &options, &found);
     if (found.sampled.ham_hits) {

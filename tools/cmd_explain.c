@@ -44,8 +44,10 @@ static GBytes *read_message(const char *name, size_t max_bytes, GError **error)
     }
     message_source_free(&source);
     if (!*error && !wanted && seen > 1) {
+        bool folder = g_file_test(path, G_FILE_TEST_IS_DIR);
         g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_USAGE,
-                    "%s has more than one message: name one of them, like %s#1", name, name);
+                    "%s has more than one message: name one of %s%s%s", name,
+                    folder ? "its files" : "them, like ", folder ? "" : name, folder ? "" : "#1");
         g_clear_pointer(&found, g_bytes_unref);
     } else if (!*error && !found) {
         g_set_error(error, REFRAIN_ERROR, REFRAIN_ERROR_INPUT, "%s: there is no such message in it", name);

@@ -224,7 +224,7 @@ static int import_run(const struct command *self, struct context *context, int a
     int code = EXIT_ERROR;
     if (!context_parse(context, self, options, argc, argv, &error) ||
         !context_arguments(context, self, 1, 1, &error) || !open_file(&import, &error) ||
-        !context_open(context, CONTEXT_WRITE, &error)) {
+        !context_open(context, CONTEXT_MAKE, &error)) {
         code = command_fail(error);
     } else {
         if (!import.source)

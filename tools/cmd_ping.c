@@ -77,11 +77,11 @@ static void ping_store(struct ping *ping)
     GError *error = NULL;
     struct context *context = ping->context;
     struct store_stats stats = { 0 };
-    bool ok = context_open_store(context, false, &error) && store_ping(context->store, &error) &&
+    bool ok = context_open_store(context, CONTEXT_WRITE, &error) && store_ping(context->store, &error) &&
               store_stats(context->store, &stats, &error);
     g_autofree char *text =
-        ok ? g_strdup_printf("%s: %s, %s campaigns, %.2f ms", store_name(context->store), stats.server,
-                             output_count(stats.campaigns), stats.latency_ms)
+        ok ? g_strdup_printf("%s: %s, %s campaign%s, %.2f ms", store_name(context->store), stats.server,
+                             output_count(stats.campaigns), stats.campaigns == 1 ? "" : "s", stats.latency_ms)
            : NULL;
     say_result(ping, "store", ok, text, error);
 }

@@ -254,7 +254,7 @@ static int report_run(const struct command *self, struct context *context, int a
     if (!context_parse(context, self, options, argc, argv, &error) ||
         !context_arguments(context, self, 1, 0, &error) || !reporting_complete(&report.who, &error) ||
         (report.archive && !archive_prepare(report.archive, &error)) ||
-        !context_open(context, CONTEXT_WRITE, &error))
+        !context_open(context, CONTEXT_MAKE, &error))
         code = command_fail(error);
     else
         code = report_mail(&report);

@@ -295,7 +295,8 @@ static void resign_batch(struct resign *resign)
 {
     struct context *context = resign->context;
     resign->end = MIN(resign->next + BATCH, resign->numbers->len);
-    if ((resign->old_lexicon && !read_records(resign)) || !context_open_store(context, false, &resign->error))
+    if ((resign->old_lexicon && !read_records(resign)) ||
+        !context_open_store(context, CONTEXT_MAKE, &resign->error))
         return;
     pool_run(&(struct pool_plan) { .threads = (unsigned)context->jobs,
                                    .next = next_job,

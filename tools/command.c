@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -36,10 +37,17 @@ int command_fail(GError *error)
     return EXIT_ERROR;
 }
 
-/* A second signal ends the program at once: the handler is for the first. */
-void command_catch_signals(void)
+static void on_signal_at_once(int number)
 {
-    struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+    static const char text[] = "refrain: interrupted: nothing was changed\n";
+    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)number, (void)written;
+    _exit(EXIT_ERROR);
+}
+
+static void catch (void (*handler)(int))
+{
+    struct sigaction action = { .sa_handler = handler, .sa_flags = (int)SA_RESETHAND };
     static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
     for (size_t i = 0; i < G_N_ELEMENTS(stops); i++) {
         struct sigaction before;
@@ -47,5 +55,16 @@ void command_catch_signals(void)
         if (before.sa_handler != SIG_IGN) /* nohup */
             sigaction(stops[i], &action, NULL);
     }
+}
+
+/* A second signal ends the program at once: the handler is for the first. */
+void command_catch_signals(void)
+{
+    catch (on_signal);
     signal(SIGPIPE, SIG_IGN); /* a store that goes away; a closed stdout is seen when it is written */
+}
+
+void command_stop_at_once(void)
+{
+    catch (on_signal_at_once);
 }

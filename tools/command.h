@@ -31,4 +31,7 @@ bool command_interrupted(void);
 /* The error for it. */
 void command_interrupted_error(GError **error);
 
+/* From here on nothing can be left half done: a signal ends the program, with a line on stderr. */
+void command_stop_at_once(void);
+
 #endif

@@ -1,7 +1,6 @@
 #include "tools/context.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "autoconfig.h"
 #include "base/error.h"
@@ -74,7 +73,7 @@ bool context_parse(struct context *context, const struct command *command, const
         usage_error(error, wrong, command->name);
     } else if (context->help) {
         g_autofree char *text = g_option_context_get_help(options, TRUE, NULL);
-        fputs(text, stdout);
+        puts(g_strchomp(text));
         ok = false;
     } else if (context->version) {
         puts(PACKAGE " " VERSION);
@@ -187,17 +186,11 @@ struct store_options context_store_options(const struct context *context, bool r
     return options;
 }
 
-/* An embedded store that nobody has written to yet is an empty one, not an error. */
-static bool not_there_yet(const struct context *context)
+/* A mistyped path is no empty store: only what adds campaigns makes one. */
+bool context_open_store(struct context *context, enum context_needs needs, GError **error)
 {
-    const char *url = context_store_url(context);
-    return g_str_has_prefix(url, "lmdb:") && !g_file_test(url + strlen("lmdb:"), G_FILE_TEST_EXISTS);
-}
-
-bool context_open_store(struct context *context, bool read_only, GError **error)
-{
-    read_only = read_only && !not_there_yet(context);
-    struct store_options options = context_store_options(context, read_only);
+    struct store_options options = context_store_options(context, needs < CONTEXT_WRITE);
+    options.must_exist = needs < CONTEXT_MAKE;
     context->store = store_open(&options, context->lexicon, error);
     return context->store != NULL;
 }
@@ -206,11 +199,9 @@ bool context_open(struct context *context, enum context_needs needs, GError **er
 {
     if (!context_open_config(context, error))
         return false;
-    if ((needs & CONTEXT_LEXICON) && !context_open_lexicon(context, error))
+    if (needs >= CONTEXT_LEXICON && !context_open_lexicon(context, error))
         return false;
-    bool write = (needs & CONTEXT_WRITE & ~CONTEXT_LEXICON) != 0;
-    bool read = (needs & CONTEXT_READ & ~CONTEXT_LEXICON) != 0;
-    return !(read || write) || context_open_store(context, !write, error);
+    return needs < CONTEXT_READ || context_open_store(context, needs, error);
 }
 
 void context_close(struct context *context)

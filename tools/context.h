@@ -35,11 +35,13 @@ struct context {
     struct message_limits limits;
 };
 
+/* Each with all above it. */
 enum context_needs {
-    CONTEXT_CONFIG = 0,
-    CONTEXT_LEXICON = 1 << 0,
-    CONTEXT_READ = 1 << 1 | CONTEXT_LEXICON,  /* the store, to read */
-    CONTEXT_WRITE = 1 << 2 | CONTEXT_LEXICON, /* the store, to write */
+    CONTEXT_CONFIG,
+    CONTEXT_LEXICON,
+    CONTEXT_READ,  /* the store, to read */
+    CONTEXT_WRITE, /* the store, to write */
+    CONTEXT_MAKE,  /* the store, to write, and an embedded one is made where there is none */
 };
 
 struct command;
@@ -66,7 +68,7 @@ bool context_open(struct context *context, enum context_needs needs, GError **er
 /* Opens only one of them; config first. For commands that look at each by itself. */
 bool context_open_config(struct context *context, GError **error);
 bool context_open_lexicon(struct context *context, GError **error);
-bool context_open_store(struct context *context, bool read_only, GError **error);
+bool context_open_store(struct context *context, enum context_needs needs, GError **error);
 
 /* The file and the URL in force. */
 const char *context_lexicon_path(const struct context *context);

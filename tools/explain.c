@@ -142,8 +142,9 @@ static char *why_not_similar(const struct explanation *explanation)
     const struct signature_rule *rule = &explanation->context->rule;
     const struct signature_likeness *likeness = &explanation->likeness;
     if (likeness->shared + likeness->odd < rule->min_shared)
-        return g_strdup_printf("Not recognised: %u of %u lexicons agree with the campaign, and %u must.",
-                               likeness->shared, explanation->ours.n_lex, rule->min_shared);
+        return g_strdup_printf(
+            "Not recognised: %u of %u lexicons and %u odd words agree with the campaign, and %u must.",
+            likeness->shared, explanation->ours.n_lex, likeness->odd, rule->min_shared);
     if (likeness->similarity + 0.005 < rule->tag)
         return g_strdup_printf("Not recognised: the similarity of %.2f is below the %.2f that tags.",
                                likeness->similarity, rule->tag);
@@ -194,7 +195,7 @@ char *explain_sentence(const struct explanation *explanation)
     if (!explanation->found && explanation->named)
         return g_strdup("Not recognised: the message and the campaign have no view in common.");
     if (!explanation->found)
-        return g_strdup("Not recognised: no lexicon agrees with any campaign.");
+        return g_strdup("Not recognised: no lexicon and no odd word agrees with any campaign.");
     if (explanation->likeness.level == SIGNATURE_STRANGER)
         return why_not_similar(explanation);
     return why_similar(explanation);

@@ -107,10 +107,10 @@ static void print_campaign(const struct explanation *explanation)
                 output_plain(), store_state_name(campaign->state), *label ? ", " : "", label);
     output_pair("compared", "%s view, variant %u of %u", message_view_name(explanation->view),
                 explanation->variant, explanation->variants);
-    output_pair("lexicons", "%u of %u agree (at least %u must)", likeness->shared, explanation->ours.n_lex,
-                rule->min_shared);
+    output_pair("lexicons", "%u of %u agree (at least %u must, or odd words)", likeness->shared,
+                explanation->ours.n_lex, rule->min_shared);
     if (likeness->odd > 0)
-        output_pair("odd words", "%u in both, worth %.2f below a reject", likeness->odd,
+        output_pair("odd words", "%u in both, worth %.2f (never to a reject)", likeness->odd,
                     signature_odd_credit(likeness->odd));
     output_pair("lengths", "%u and %u terms", explanation->ours.terms, explanation->theirs.terms);
     output_pair("distance", "%u of %d bits", likeness->distance, SIGNATURE_BITS);

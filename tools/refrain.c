@@ -51,13 +51,12 @@ static int unknown(const char *name)
     return EXIT_ERROR;
 }
 
-/* "-j1", as everybody types it and GLib does not read it. */
+/* "-j1", as everybody types it and GLib does not read it; it would take the next word instead. */
 static void spell_out_jobs(char **argv)
 {
     for (; *argv && strcmp(*argv, "--") != 0; argv++) {
-        const char *number = g_str_has_prefix(*argv, "-j") ? *argv + 2 : "";
-        if (*number && strspn(number, "0123456789") == strlen(number)) {
-            g_autofree char *text = g_strconcat("--jobs=", number, NULL);
+        if (g_str_has_prefix(*argv, "-j") && (*argv)[2]) {
+            g_autofree char *text = g_strconcat("--jobs=", *argv + 2, NULL);
             *argv = (char *)(uintptr_t)g_intern_string(text);
         }
     }

@@ -69,6 +69,8 @@ ok "files are merged on the way" sh -c '"$0" merge "$1" all.df -o both.df -q && 
 ok "many campaigns ask for more terms and more sets" sh -c '"$0" make "$1" --campaigns 1000000 -o big.lex -q && "$0" info big.lex --json | grep -q "\"keep\":4,.*\"bucket_bits\":21"' "$program" "$tiny"
 ok "the paper'\''s scheme can be made" sh -c '"$0" make "$1" --scheme dropout --lexicons 10 --drop 0.33 --nidf 0.2:0.3 -o paper.lex -q && "$0" info paper.lex --json | grep -q "\"scheme\":\"dropout\",\"lexicons\":10,\"keep\":2,\"drop\":0.33,\"nidf\":\[0.2,0.3\]"' "$program" "$tiny"
 ok "info draws a histogram" sh -c '"$0" info one.lex | grep -q "0.0 to 0.1 .* #" && "$0" info "$1" | grep -q "^  german  *200 "' "$program" "$tiny"
+printf '# refrain document frequencies 1\n# tokeniser 1\n# collection few\n# documents 9\n# sources letters\noften\t5\nonce\t1\n' >few.df
+ok "info calls common what make calls so" sh -c '"$0" info few.df --json | grep -q "\"common\":1[,}]" && "$0" make few.df --min-count 1 -o few.lex -q && "$0" info few.lex --json | grep -q "\"common\":1[,}]"' "$program"
 ok "show knows frequency, class and lexicons" sh -c '"$0" show one.lex Dear UNHEARD xy http://www.Example.com/x >shown && grep -q "^dear  *90 documents  nidf 0.36[0-9]  common" shown && grep -q "^unheard  *not known" shown && grep -q "^xy  *not a term" shown && grep -q "^http:example.com  *3 documents" shown' "$program"
 ok "show lists the lexicons of a dropout" sh -c '"$0" show paper.lex --json about | grep -q "\"class\":\"below\",\"lexicons\":\[\]" && "$0" show --lexicon paper.lex --json casino | grep -q "\"class\":\"secondary\",\"lexicons\":\[0,"' "$program"
 printf '[lexicon]\nfile = %s/one.lex\n' "$work" >refrain.conf

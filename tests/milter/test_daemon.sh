@@ -22,7 +22,7 @@ make_lexicon
 configure </dev/null
 check "--version" runs 0 "refrain-milter 0" --version
 check "--help" runs 0 "SIGHUP reloads" --help
-check "an unknown option is a usage error" runs 64 "refrain-milter: " --frobnicate
+check "an unknown option is a usage error" runs 64 "frobnicate: see refrain-milter --help" --frobnicate
 check "an argument is a usage error" runs 64 "is not an option: see --help" start
 check "a missing configuration is named" runs 78 "--config" -c "$dir/none.conf"
 configure <<<'timeuot = 5s'

@@ -426,6 +426,12 @@ static void what_cannot_be_opened_is_said(void **state)
     g_clear_error(&error);
     assert_null(open_url(w, w->url, true, &error));
     assert_non_null(strstr(error->message, "report something first"));
+    assert_false(g_file_test(w->path, G_FILE_TEST_EXISTS));
+    g_clear_error(&error);
+    assert_int_equal(g_mkdir(w->path, 0700), 0);
+    assert_null(open_url(w, w->url, true, &error));
+    assert_non_null(strstr(error->message, "there is no store"));
+    assert_int_equal(g_rmdir(w->path), 0); /* not even a lock file was left */
     g_clear_error(&error);
     g_autofree char *bad_limit = g_strconcat(w->url, "?max=lots", NULL);
     assert_null(open_url(w, bad_limit, false, &error));

@@ -94,7 +94,7 @@ static const char *const bad[][2] = {
     { "/var/lib/refrain", "no known kind" },
     { "http://localhost", "no known kind" },
     { "lmdb:", "no path" },
-    { "lmdb://host/path", "no path" },
+    { "lmdb://host/path", "no host: write one slash" },
     { "redis://", "host" },
     { "redis://:6379", "host:port" },
     { "redis://a:0", "host:port" },

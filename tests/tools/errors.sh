@@ -21,6 +21,7 @@ has_lines() { [ "$(lines "$1")" -ge "$2" ]; }
 
 # --- paths
 missing_path() { fails 'nothing.eml' refrain check nothing.eml && fails 'nothing.eml' refrain report -q nothing.eml; }
+eval_missing_path() { fails 'nothing.eml' refrain eval --spam spam.eml --ham nothing.eml && [ ! -s fails.out ] && fails '"x" is too much' refrain eval --spam spam.eml --ham ham.eml x; }
 others_go_on() { fails 'nothing.eml' refrain check nothing.eml spam.eml && grep -q '^match' fails.out; }
 unreadable_path() {
     cp spam.eml secret.eml && chmod 000 secret.eml
@@ -37,6 +38,7 @@ directory_loop() {
     [ "$(timeout 20 "$BUILDDIR/tools/refrain" -c refrain.conf sign loop | wc -l)" -eq 1 ]
 }
 ok "a path that is not there is named" missing_path
+ok "eval measures nothing when a path is not there" eval_missing_path
 ok "the other paths are still looked at" others_go_on
 ok "a path that may not be read is named" unreadable_path
 ok "a directory loop ends, and each message is seen once" directory_loop
@@ -100,7 +102,19 @@ store_down() {
     fails 'redis' refrain --store "redis+unix:$work/none.sock" check spam.eml &&
         fails 'redis' refrain --store "redis+unix:$work/none.sock" list &&
         fails 'redis' refrain --store "redis+unix:$work/none.sock" report -q spam.eml ham.eml && [ ! -s fails.out ] &&
-        fails 'store' refrain --store 'nonsense:' check spam.eml
+        fails 'store' refrain --store 'nonsense:' check spam.eml && fails 'one slash' refrain --store 'lmdb://store' check spam.eml
+}
+no_store() { # nothing is made where somebody only looks, or has nothing to add
+    mkdir -p hollow && touch plain
+    for url in "lmdb:$work/typo" "lmdb:$work/typo?max=1G" "lmdb:$work/hollow" "lmdb:$work/plain"; do
+        for command in 'check spam.eml' 'explain spam.eml' list 'show 0123' stats expire export 'forget 0123' 'forget -n 0123' \
+                       'forget --source x' 'forget --message spam.eml'; do
+            fails 'there is no store: check the path' refrain --store "$url" $command && [ ! -s fails.out ] || return 1
+        done
+        refrain --store "$url" ping >ping.out; [ $? -eq 2 ] && grep -q '^store *FAILED .*there is no store' ping.out || return 1
+    done
+    [ ! -e typo ] && [ -z "$(ls hollow)" ] && refrain --store "lmdb:$work/typo" report -q spam.eml >/dev/null &&
+        refrain --store "lmdb:$work/typo" check spam.eml | grep -q ^match
 }
 dies_midway() { # one line, not one a message
     redis_start dying
@@ -122,6 +136,7 @@ full_store() {
         [ "$(count)" -eq 1 ] && refrain check spam.eml | grep -q ^match
 }
 ok "a store that is down is one line" store_down
+ok "a store that is not there is said, and not made by who only looks" no_store
 ok "a store that dies is one line, not one a message" dies_midway
 ok "a store that may only be read refuses reports and still answers" read_only_store
 ok "a full store refuses a report wholly" full_store
@@ -154,6 +169,13 @@ interrupted() { # (a shell starts background jobs deaf to SIGINT) what was print
         [ "$(cut -f 2 stopped.out | grep -v '^-' | sort -u | wc -l)" -eq "$(count)" ] ||
         { echo "exit $code, $(lines stopped.out) lines, $(count) campaigns"; cat stopped.err; return 1; }
 }
+eval_interrupted() { # by then it has read, and computes for long
+    env --default-signal=INT "$BUILDDIR/tools/refrain" -c refrain.conf eval --compare --paper --spam big.mbox --ham big.mbox >eval.out 2>eval.err &
+    pid=$!
+    sleep 1; kill -INT $pid; wait $pid; code=$?
+    [ $code -eq 2 ] && [ ! -s eval.out ] && [ "$(lines eval.err)" -eq 1 ] && grep -q '^refrain: interrupted: ' eval.err ||
+        { echo "exit $code"; cat eval.err; return 1; }
+}
 full_embedded() { # what was printed is stored, and nothing else, though reports are flushed together
     configure "lmdb:$work/small?max=1M"
     fails 'limit of 1.0 MB' refrain report --quiet big.mbox &&
@@ -166,6 +188,7 @@ order_of_input() { # whatever the number of threads
 ok "output that cannot be written is an error" full_disk
 ok "a reader that goes away is none to talk about" closed_pipe
 ok "SIGINT ends a report with what was printed stored, and nothing else" interrupted
+ok "SIGINT ends an eval at once" eval_interrupted
 ok "a full embedded store keeps what was printed, and nothing else" full_embedded
 ok "output is in the order of the input on any number of threads" order_of_input
 plan

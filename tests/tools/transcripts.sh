@@ -85,6 +85,7 @@ for store in lmdb redis; do
         redis) redis-cli -s redis.sock flushall >/dev/null; store_url='redis+unix:'$work'/redis.sock?db=0' ;;
         esac
         configure "$store_url"
+        refrain import --quiet - </dev/null # an empty store is there
         lexicon_id=$(refrain sign --json spam.eml | jq -r .lexicon)
         name=${transcript##*/}
         ok "$store: ${name%.txt}" compare "$transcript"
