@@ -20,7 +20,7 @@ enum refrain_error {
     REFRAIN_ERROR_OUTPUT,      /* a file could not be written */
     REFRAIN_ERROR_UNAVAILABLE, /* the store does not answer, or not in time: try again later */
     REFRAIN_ERROR_REFUSED,     /* the store answered and said no: password, read-only, full, wrong type */
-    REFRAIN_ERROR_MISSING,     /* no such campaign */
+    REFRAIN_ERROR_MISSING,     /* no such campaign, or no store */
     REFRAIN_ERROR_INTERRUPTED, /* the user stopped it */
 };
 

@@ -175,6 +175,9 @@ struct backend_plan {
 };
 
 struct backend *lmdb_backend_open(const struct url *url, const struct backend_plan *plan, GError **error);
+/* Where there is no embedded store: an empty one, to look at. */
+struct backend *absent_backend_open(const char *path);
+bool backend_is_absent(const struct backend *backend);
 struct backend *redis_backend_open(const struct url *url, const struct backend_plan *plan, GError **error);
 
 #endif

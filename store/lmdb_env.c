@@ -57,8 +57,9 @@ static bool say(const char *path, uint64_t limit, int code, GError **error)
         advice = "open it in the process that uses it";
         break;
     case MISSING:
+        kind = REFRAIN_ERROR_MISSING;
         what = "there is no store";
-        advice = "check the path, or report something first; refrain-milter makes one too when it starts";
+        advice = "check the path, or report something first";
         break;
     case MDB_MAP_FULL:
         g_set_error(
@@ -166,7 +167,7 @@ static int find_store(const char *path)
     struct stat about;
     g_autofree char *data = g_build_filename(path, "data.mdb", NULL);
     int code = stat(data, &about) == 0 ? 0 : errno;
-    return code == ENOENT || code == ENOTDIR ? MISSING : code;
+    return code == ENOENT ? MISSING : code;
 }
 
 static void share_files(const char *path)

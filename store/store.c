@@ -86,6 +86,18 @@ static bool tls_is_used(const struct store_options *options, const struct url *u
     return false;
 }
 
+/* A store that nobody has made yet is an empty one. */
+static struct backend *open_embedded(const struct url *url, const struct backend_plan *plan, GError **error)
+{
+    g_autoptr(GError) failure = NULL;
+    struct backend *backend = lmdb_backend_open(url, plan, &failure);
+    if (!backend && plan->must_exist && g_error_matches(failure, REFRAIN_ERROR, REFRAIN_ERROR_MISSING))
+        return absent_backend_open(url->path);
+    if (failure)
+        g_propagate_error(error, g_steal_pointer(&failure));
+    return backend;
+}
+
 static struct backend *open_backend(const struct store_options *options, const struct lexicon *lexicon,
                                     const struct url *url, GError **error)
 {
@@ -108,8 +120,8 @@ static struct backend *open_backend(const struct store_options *options, const s
     };
     struct backend *backend = NULL;
     if (tls_is_used(options, url, read_url, error))
-        backend = url->kind == URL_LMDB ? lmdb_backend_open(url, &plan, error)
-                                        : redis_backend_open(url, &plan, error);
+        backend =
+            url->kind == URL_LMDB ? open_embedded(url, &plan, error) : redis_backend_open(url, &plan, error);
     url_free(&read_url);
     return backend;
 }
@@ -158,6 +170,11 @@ void store_close(struct store **store)
     g_strfreev(gone->trusted);
     g_free(gone->name);
     g_free(gone);
+}
+
+bool store_is_there(const struct store *store)
+{
+    return !backend_is_absent(store->backend);
 }
 
 const char *store_name(const struct store *store)

@@ -41,7 +41,7 @@ struct store_options {
     unsigned wait_replicas;    /* WAIT for as many before a report is acknowledged */
     bool simhash_tables;       /* Manku's tables as a second proposer */
     bool read_only;            /* refuse writes; LMDB is opened read-only */
-    bool must_exist;           /* make no LMDB store where there is none, as with read_only */
+    bool must_exist;           /* make no LMDB store where there is none, as with read_only: it is empty */
 };
 
 extern const struct store_options store_default_options;
@@ -54,6 +54,9 @@ struct store *store_open(const struct store_options *options, struct lexicon *le
 
 /* Writes what the background still holds (hits, clean mail), closes, sets NULL. */
 void store_close(struct store **store);
+
+/* False: an embedded store that nobody has made yet, opened with must_exist. */
+bool store_is_there(const struct store *store);
 
 /* "redis://host:6379/0", without the password: for people. */
 const char *store_name(const struct store *store);

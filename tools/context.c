@@ -186,12 +186,18 @@ struct store_options context_store_options(const struct context *context, bool r
     return options;
 }
 
-/* A mistyped path is no empty store: only what adds campaigns makes one. */
+/* Only what adds campaigns makes a store; to the rest one that is not there is empty, and perhaps a mistake.
+ */
 bool context_open_store(struct context *context, enum context_needs needs, GError **error)
 {
     struct store_options options = context_store_options(context, needs < CONTEXT_WRITE);
     options.must_exist = needs < CONTEXT_MAKE;
     context->store = store_open(&options, context->lexicon, error);
+    if (context->store && !store_is_there(context->store) && !context->quiet)
+        fprintf(
+            stderr,
+            "refrain: %s: there is no store yet, so it knows nothing: check the path, or report something\n",
+            store_name(context->store));
     return context->store != NULL;
 }
 

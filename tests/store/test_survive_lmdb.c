@@ -424,15 +424,6 @@ static void what_cannot_be_opened_is_said(void **state)
     assert_null(open_url(w, orphan, false, &error));
     assert_non_null(strstr(error->message, "make the folder above it first"));
     g_clear_error(&error);
-    assert_null(open_url(w, w->url, true, &error));
-    assert_non_null(strstr(error->message, "report something first"));
-    assert_false(g_file_test(w->path, G_FILE_TEST_EXISTS));
-    g_clear_error(&error);
-    assert_int_equal(g_mkdir(w->path, 0700), 0);
-    assert_null(open_url(w, w->url, true, &error));
-    assert_non_null(strstr(error->message, "there is no store"));
-    assert_int_equal(g_rmdir(w->path), 0); /* not even a lock file was left */
-    g_clear_error(&error);
     g_autofree char *bad_limit = g_strconcat(w->url, "?max=lots", NULL);
     assert_null(open_url(w, bad_limit, false, &error));
     assert_true(g_error_matches(error, REFRAIN_ERROR, REFRAIN_ERROR_CONFIG));
@@ -445,6 +436,31 @@ static void what_cannot_be_opened_is_said(void **state)
     assert_null(open_url(w, w->url, false, &error));
     assert_non_null(strstr(error->message, "no store of this program"));
     g_clear_error(&error);
+}
+
+static void assert_empty_and_absent(struct world *w)
+{
+    GError *error = NULL;
+    struct store_stats stats;
+    struct store *store = open_url(w, w->url, true, &error);
+    assert_non_null(store);
+    assert_false(store_is_there(store));
+    assert_true(store_stats(store, &stats, NULL));
+    assert_int_equal(stats.campaigns, 0);
+    assert_false(store_ping(store, &error));
+    assert_non_null(strstr(error->message, "there is no store"));
+    g_clear_error(&error);
+    store_close(&store);
+}
+
+static void what_is_not_there_is_empty_and_stays_away(void **state)
+{
+    struct world *w = *state;
+    assert_empty_and_absent(w);
+    assert_false(g_file_test(w->path, G_FILE_TEST_EXISTS));
+    assert_int_equal(g_mkdir(w->path, 0700), 0);
+    assert_empty_and_absent(w);
+    assert_int_equal(g_rmdir(w->path), 0); /* not even a lock file was left */
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -464,6 +480,7 @@ int main(void)
         TEST(many_threads_read_while_the_map_grows),
         TEST(the_group_may_use_what_was_made),
         TEST(what_cannot_be_opened_is_said),
+        TEST(what_is_not_there_is_empty_and_stays_away),
     };
     return cmocka_run_group_tests_name("LMDB survives", tests, NULL, NULL);
 }

@@ -104,17 +104,22 @@ store_down() {
         fails 'redis' refrain --store "redis+unix:$work/none.sock" report -q spam.eml ham.eml && [ ! -s fails.out ] &&
         fails 'store' refrain --store 'nonsense:' check spam.eml && fails 'one slash' refrain --store 'lmdb://store' check spam.eml
 }
-no_store() { # nothing is made where somebody only looks, or has nothing to add
+no_store() { # it is empty, that is said, and nothing is made where somebody only looks, or has nothing to add
     mkdir -p hollow && touch plain
-    for url in "lmdb:$work/typo" "lmdb:$work/typo?max=1G" "lmdb:$work/hollow" "lmdb:$work/plain"; do
-        for command in 'check spam.eml' 'explain spam.eml' list 'show 0123' stats expire export 'forget 0123' 'forget -n 0123' \
-                       'forget --source x' 'forget --message spam.eml'; do
-            fails 'there is no store: check the path' refrain --store "$url" $command && [ ! -s fails.out ] || return 1
+    fails 'a folder' refrain --store "lmdb:$work/plain" list || return 1
+    for url in "lmdb:$work/typo" "lmdb:$work/typo?max=1G" "lmdb:$work/hollow"; do
+        for command in list stats expire export 'explain spam.eml' 'check spam.eml' 'forget --source x'; do
+            refrain --store "$url" $command >no.out 2>no.err; code=$?
+            case $command in check*) want=1 ;; *) want=0 ;; esac
+            [ $code = $want ] && grep -q 'there is no store yet' no.err || { echo "$command: $code"; return 1; }
         done
-        refrain --store "$url" ping >ping.out; [ $? -eq 2 ] && grep -q '^store *FAILED .*there is no store' ping.out || return 1
+        for command in 'show 0123' 'forget 0123'; do
+            refrain --store "$url" $command >no.out 2>no.err; [ $? -eq 2 ] && grep -q 'no campaign' no.err || return 1
+        done
+        refrain --store "$url" ping >ping.out 2>/dev/null; [ $? -eq 2 ] && grep -q '^store *FAILED .*there is no store' ping.out || return 1
     done
     [ ! -e typo ] && [ -z "$(ls hollow)" ] && refrain --store "lmdb:$work/typo" report -q spam.eml >/dev/null &&
-        refrain --store "lmdb:$work/typo" check spam.eml | grep -q ^match
+        refrain --store "lmdb:$work/typo" check spam.eml 2>no.err | grep -q ^match && [ ! -s no.err ]
 }
 dies_midway() { # one line, not one a message
     redis_start dying
@@ -136,7 +141,7 @@ full_store() {
         [ "$(count)" -eq 1 ] && refrain check spam.eml | grep -q ^match
 }
 ok "a store that is down is one line" store_down
-ok "a store that is not there is said, and not made by who only looks" no_store
+ok "a store that is not there is empty, said, and not made by who only looks" no_store
 ok "a store that dies is one line, not one a message" dies_midway
 ok "a store that may only be read refuses reports and still answers" read_only_store
 ok "a full store refuses a report wholly" full_store
