@@ -38,12 +38,22 @@ unsigned signature_n_odd(const struct signature *signature)
     return n;
 }
 
+/* Among the first n? */
+static bool is_odd_word(const struct signature *signature, unsigned n, uint32_t word)
+{
+    for (unsigned i = 0; i < n && signature->odd[i]; i++)
+        if (signature->odd[i] == word)
+            return true;
+    return false;
+}
+
+/* One that is there twice, as an import may have it, is one word. */
 unsigned signature_shared_odd(const struct signature *a, const struct signature *b)
 {
     unsigned shared = 0;
     for (unsigned i = 0; i < SIGNATURE_ODD && a->odd[i]; i++)
-        for (unsigned j = 0; j < SIGNATURE_ODD && b->odd[j]; j++)
-            shared += a->odd[i] == b->odd[j];
+        if (is_odd_word(b, SIGNATURE_ODD, a->odd[i]) && !is_odd_word(a, i, a->odd[i]))
+            shared++;
     return shared;
 }
 

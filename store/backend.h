@@ -13,7 +13,7 @@
  *
  *   sets      bucket (bucket_bits wide) ─▶ sorted members of 63 bits
  *
- *                 x = mix(lexicon hash, view)      bucket = the high bits of x
+ *                 x = mix(lexicon hash or odd word, view)      bucket = the high bits of x
  *
  *                  62           32 31            0
  *                 ┌───────────────┬───────────────┐
@@ -25,9 +25,9 @@
  *
  *   counters  day ─▶ BACKEND_COUNTERS numbers (clean.c), for BACKEND_COUNT_DAYS days
  *
- * The record is the truth: it knows its members by name (the lexicon hashes of its variants), and a member
- * that no record owns is harmless, because a look-up verifies sketches. So a change that is cut off half-way
- * never matches wrongly, and expiry heals it.
+ * The record is the truth: it knows its members by name (the lexicon hashes and odd words of its variants),
+ * and a member that no record owns is harmless, because a look-up verifies sketches. So a change that is cut
+ * off half-way never matches wrongly, and expiry heals it.
  *
  * An arena given to a function owns what the function returns. `timeout` is in milliseconds, for the call.
  */

@@ -543,17 +543,19 @@ bool store_campaign_has_source(const struct store_campaign *campaign, const char
 {
     char name[STORE_NAME_MAX];
     campaign_name(name, source);
-    return find_source(campaign, name) < STORE_SOURCES;
+    return *name && find_source(campaign, name) < STORE_SOURCES;
 }
 
 unsigned campaign_source(struct store_campaign *info, const char *source)
 {
     char name[STORE_NAME_MAX];
     campaign_name(name, source);
+    if (!*name)
+        return STORE_SOURCES;
     if (!*info->source)
         memcpy(info->source, name, sizeof name);
     unsigned found = find_source(info, name);
-    if (found < STORE_SOURCES || !*name || info->n_also == STORE_SOURCES - 1)
+    if (found < STORE_SOURCES || info->n_also == STORE_SOURCES - 1)
         return found;
     memcpy(info->also[info->n_also++], name, sizeof name);
     return info->n_also;
@@ -597,7 +599,7 @@ void campaign_drop_source(struct campaign *campaign, const char *source)
     struct store_campaign *info = &campaign->info;
     char name[STORE_NAME_MAX];
     campaign_name(name, source);
-    unsigned found = find_source(info, name);
+    unsigned found = *name ? find_source(info, name) : STORE_SOURCES;
     if (found == STORE_SOURCES)
         return;
     drop_variants(campaign, found);

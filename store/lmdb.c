@@ -355,13 +355,15 @@ static bool batch_begin(struct backend *backend, GError **error)
 static bool batch_end(struct backend *backend, GError **error)
 {
     struct lmdb_backend *self = self_of(backend);
+    MDB_txn *txn = self->batch;
     int code = self->batch_code;
+    /* With its end the turn is the next thread's, and so is the batch. */
     g_atomic_pointer_set(&self->batch_owner, NULL);
-    if (code == 0)
-        code = lmdb_env_commit(self->env, self->batch);
-    else
-        lmdb_env_abort(self->env, self->batch);
     self->batch = NULL;
+    if (code == 0)
+        code = lmdb_env_commit(self->env, txn);
+    else
+        lmdb_env_abort(self->env, txn);
     return code == 0 || lmdb_env_fail(self->env, code, error);
 }
 

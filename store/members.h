@@ -18,7 +18,7 @@
 /* Of a whole bucket: where Redis (set-max-intset-entries) would leave the compact form. */
 #define MEMBERS_OF_ONE_SET 512
 
-/* Where to look for one lexicon hash: in this set, the members with this tag. */
+/* Where to look for one lexicon hash or odd word: in this set, the members with this tag. */
 struct members_key {
     uint32_t bucket;
     uint32_t tag;

@@ -226,15 +226,28 @@ static void mark_variants(struct campaign *campaign, const struct signature_set 
         campaign->from[i] |= bit;
 }
 
-/* The campaign as it will be; what it was is in the search. False when its record is damaged. */
-static bool update_campaign(struct job *job, const struct search *search, const struct placement *placement,
+/* Where it belongs, and the campaign there. A record whose signatures alone can be read is no place. */
+static void find_place(const struct job *job, struct search *search, struct placement *placement,
+                       struct campaign *campaign)
+{
+    for (;;) {
+        place(job->store, search, job->rule, placement);
+        if (placement->best < 0)
+            return;
+        struct backend_record *record = &search->records[placement->best];
+        if (campaign_decode(record->bytes, record->size, job->store->lexicon_id, campaign))
+            return;
+        memset(campaign, 0, sizeof *campaign);
+        record->bytes = NULL;
+    }
+}
+
+/* The campaign as it will be, from what it was. */
+static void update_campaign(struct job *job, const struct search *search, const struct placement *placement,
                             struct campaign *campaign)
 {
     if (placement->best >= 0) {
-        const struct backend_record *record = &search->records[placement->best];
-        if (!campaign_decode(record->bytes, record->size, job->store->lexicon_id, campaign))
-            return false;
-        job->number = record->number;
+        job->number = search->records[placement->best].number;
         job->outcome = placement->duplicate ? STORE_DUPLICATE : STORE_MERGED;
     } else {
         campaign->info.state = job->allow ? STORE_ALLOWED : STORE_CANDIDATE;
@@ -253,7 +266,6 @@ static bool update_campaign(struct job *job, const struct search *search, const 
     count_report(job, campaign, source, store_now());
     if (campaign->info.state == STORE_CANDIDATE)
         job->outcome = STORE_PENDING;
-    return true;
 }
 
 static const struct backend_guard *guard_sets(struct arena *arena, const struct search *search)
@@ -354,19 +366,19 @@ static bool attempt(struct job *job, bool *done_out, GError **error)
     *done_out = true;
     if (!search_run(store, job->arena, job->signatures, BACKEND_READ_LAST, store->patience, &search, error))
         return false;
-    place(store, &search, job->rule, &placement);
+    find_place(job, &search, &placement, campaign);
     if (!is_refused(job, &search, &placement, &refused, error))
         return false;
     if (refused)
         return true;
     GError *failure = NULL;
-    if ((placement.best < 0 && takes_lock(job, &search, &failure)) ||
-        !update_campaign(job, &search, &placement, campaign)) {
+    if (placement.best < 0 && takes_lock(job, &search, &failure)) {
         *done_out = false;
         if (failure)
             g_propagate_error(error, failure);
         return !failure;
     }
+    update_campaign(job, &search, &placement, campaign);
     return commit(job, &search, &placement, campaign, done_out, error);
 }
 

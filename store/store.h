@@ -107,7 +107,7 @@ struct store_match {
     enum message_view view;
     struct signature_likeness likeness; /* with the best candidate, even below the thresholds */
     unsigned of;                 /* lexicon hashes that were looked up in that view */
-    unsigned proposed;           /* candidates that shared a lexicon hash */
+    unsigned proposed;           /* candidates that shared a lexicon hash or an odd word */
     unsigned verified;           /* sketches fetched: at most 32 a view */
     unsigned round_trips;
 };

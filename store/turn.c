@@ -10,6 +10,13 @@
  */
 #define PAUSE_MAX 5 /* milliseconds */
 
+/*
+ * Two bytes of the file are locked. Who wants the turn locks NEXT first and lets go of it once he has the
+ * turn: so who writes without a pause queues behind those who wait, and never takes the turn away from them
+ * while they sleep.
+ */
+enum place { TURN, NEXT, PLACES };
+
 struct turn {
     int fd;
     pthread_mutex_t mutex;
@@ -33,13 +40,10 @@ void turn_free(struct turn *turn)
     g_free(turn);
 }
 
-static int ask_kernel(const struct turn *turn, int command, short type, pid_t *holder_out)
+static int ask_kernel(const struct turn *turn, short type, enum place place)
 {
-    struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1 };
-    int code = fcntl(turn->fd, command, &lock) == 0 ? 0 : errno;
-    if (holder_out)
-        *holder_out = code == 0 && lock.l_type != F_UNLCK ? lock.l_pid : 0;
-    return code;
+    struct flock lock = { .l_type = type, .l_whence = SEEK_SET, .l_start = place, .l_len = 1 };
+    return fcntl(turn->fd, F_SETLK, &lock) == 0 ? 0 : errno;
 }
 
 static bool take_among_threads(struct turn *turn, struct deadline deadline)
@@ -61,18 +65,25 @@ static void give_among_threads(struct turn *turn)
     pthread_mutex_unlock(&turn->mutex);
 }
 
+static int take_place(const struct turn *turn, enum place place, struct deadline deadline)
+{
+    for (int pause = 1;; pause = MIN(pause * 2, PAUSE_MAX)) {
+        int code = ask_kernel(turn, F_WRLCK, place);
+        if (code != EAGAIN && code != EACCES)
+            return code;
+        if (!deadline_pause(deadline, pause))
+            return ETIMEDOUT;
+    }
+}
+
 int turn_take(struct turn *turn, struct deadline deadline)
 {
     if (!take_among_threads(turn, deadline))
         return ETIMEDOUT;
-    int code;
-    for (int pause = 1;; pause = MIN(pause * 2, PAUSE_MAX)) {
-        code = ask_kernel(turn, F_SETLK, F_WRLCK, NULL);
-        if (code != EAGAIN && code != EACCES)
-            break;
-        code = ETIMEDOUT;
-        if (!deadline_pause(deadline, pause))
-            break;
+    int code = take_place(turn, NEXT, deadline);
+    if (code == 0) {
+        code = take_place(turn, TURN, deadline);
+        ask_kernel(turn, F_UNLCK, NEXT);
     }
     if (code)
         give_among_threads(turn);
@@ -81,16 +92,19 @@ int turn_take(struct turn *turn, struct deadline deadline)
 
 void turn_give(struct turn *turn)
 {
-    ask_kernel(turn, F_SETLK, F_UNLCK, NULL);
+    ask_kernel(turn, F_UNLCK, TURN);
     give_among_threads(turn);
 }
 
 pid_t turn_holder(struct turn *turn)
 {
-    pid_t holder = 0;
     pthread_mutex_lock(&turn->mutex);
     bool ours = turn->taken;
     pthread_mutex_unlock(&turn->mutex);
-    ask_kernel(turn, F_GETLK, F_WRLCK, &holder);
-    return holder > 0 ? holder : ours ? getpid() : 0;
+    for (enum place place = 0; place < PLACES; place++) {
+        struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = place, .l_len = 1 };
+        if (fcntl(turn->fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0)
+            return lock.l_pid;
+    }
+    return ours ? getpid() : 0;
 }

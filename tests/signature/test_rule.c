@@ -131,6 +131,19 @@ static void odd_words_in_common_make_a_match_but_never_a_reject(void **state)
     }
 }
 
+static void an_odd_word_that_is_there_twice_is_one(void **state)
+{
+    (void)state;
+    struct signature a = with(0, 100, MESSAGE_BODY), b = with(175, 100, MESSAGE_BODY);
+    a.odd[0] = 7;
+    for (unsigned i = 0; i < SIGNATURE_ODD; i++)
+        b.odd[i] = 7;
+    assert_int_equal(signature_shared_odd(&a, &b), 1);
+    assert_int_equal(signature_shared_odd(&b, &a), 1);
+    assert_int_equal(signature_shared_odd(&b, &b), 1);
+    assert_int_equal(signature_compare(&a, &b, &signature_default_rule).level, SIGNATURE_STRANGER);
+}
+
 static void odd_words_propose_like_a_lexicon(void **state)
 {
     (void)state;
@@ -335,6 +348,7 @@ int main(void)
         cmocka_unit_test(the_rule_accepts_up_to_its_thresholds),
         cmocka_unit_test(what_users_see_decides),
         cmocka_unit_test(odd_words_in_common_make_a_match_but_never_a_reject),
+        cmocka_unit_test(an_odd_word_that_is_there_twice_is_one),
         cmocka_unit_test(odd_words_propose_like_a_lexicon),
         cmocka_unit_test(other_views_and_lexicons_are_strangers),
         cmocka_unit_test(min_shared_counts_lexicons_that_have_a_hash),

@@ -768,6 +768,21 @@ static void forgetting_a_source_leaves_what_others_gave(void **state)
     assert_string_equal(nothing, "");
 }
 
+static void what_came_without_a_source_is_no_ones(void **state)
+{
+    struct world *w = *state;
+    struct signature s = body(w, 1);
+    uint64_t id;
+    report_from(w, s, NULL, "anna", &id);
+    assert_int_equal(report_from(w, fixture_changed(&s, 100, 10, 1), "theirs", "theirs", NULL), STORE_MERGED);
+    struct store_campaign left = forget_source(w, id, "theirs", false);
+    assert_int_equal(left.variants, 1);
+    assert_int_equal(left.reports, 1);
+    assert_string_equal(left.reporter[0].name, "anna");
+    assert_int_equal(look_up(w, s).likeness.distance, 0);
+    assert_int_equal(forget_source(w, id, "", false).variants, 1);
+}
+
 static void who_is_left_must_confirm_it(void **state)
 {
     struct world *w = *state;
@@ -1203,6 +1218,30 @@ static void garbage_is_no_campaign(void **state)
     assert_string_equal(nothing, "");
 }
 
+/* Its signatures can be read, but not its names: it was cut or written by hand. */
+static void a_report_of_what_a_damaged_record_has_is_stored_anew(void **state)
+{
+    struct world *w = *state;
+    struct arena *arena = arena_new();
+    struct campaign *damaged = ARENA_NEW(arena, struct campaign);
+    struct backend_change harm = { .force = true };
+    uint64_t id, again;
+    report(w, body(w, 1), &id);
+    campaign_number(lexicon_id(w->lexicon), id, &harm.number);
+    damaged->revision = 1;
+    damaged->info.last = store_now();
+    damaged->info.variants = 1;
+    damaged->variant[0] = fixture_set(body(w, 1));
+    damaged->from[0] = 1;
+    memcpy(damaged->info.label, "\xff", 1); /* no UTF-8 */
+    harm.record = campaign_encode(arena, damaged, &harm.size);
+    commit(w, &harm);
+    assert_int_equal(report(w, body(w, 1), &again), STORE_NEW);
+    assert_true(again != id);
+    assert_int_equal(report(w, body(w, 1), NULL), STORE_DUPLICATE);
+    arena_free(&arena);
+}
+
 static void a_store_that_is_only_read_refuses_writes(void **state)
 {
     struct world *w = *state;
@@ -1333,6 +1372,7 @@ int contract_run(const struct contract_backend *under_test)
         TEST(what_is_not_there_is_missing),
         TEST(one_variant_can_be_forgotten),
         TEST(forgetting_a_source_leaves_what_others_gave),
+        TEST(what_came_without_a_source_is_no_ones),
         TEST(who_is_left_must_confirm_it),
         TEST(what_outlived_its_ttl_goes_wholly),
         TEST(hits_are_counted_in_the_background),
@@ -1349,6 +1389,7 @@ int contract_run(const struct contract_backend *under_test)
         TEST(what_a_crash_left_behind_heals),
         TEST(the_next_report_heals_too),
         TEST(garbage_is_no_campaign),
+        TEST(a_report_of_what_a_damaged_record_has_is_stored_anew),
         TEST(a_store_that_is_only_read_refuses_writes),
         TEST(threads_that_report_at_once_make_one_campaign),
         TEST(processes_that_report_at_once_make_one_campaign),

@@ -99,6 +99,7 @@ static pid_t start_reporter(struct world *w, int *said_out)
     assert_int_equal(pipe(ends), 0);
     pid_t child = fork();
     if (child == 0) {
+        close(ends[0]); /* so that it ends with the test, however that does */
         struct store *store = open_url(w, w->url, false, NULL);
         for (uint64_t i = 0; store && report(w, store, i, NULL, NULL); i++)
             if (write(ends[1], "+", 1) != 1)
@@ -219,6 +220,51 @@ static void a_frozen_writer_holds_up_no_one_for_long(void **state)
     assert_true(report(w, w->store, 2000, NULL, NULL));
     assert_true(is_found(w, w->store, 1000));
     assert_true(is_found(w, w->store, 2000));
+}
+
+/* The child writes batch after batch, as `refrain report` does with an archive of mail. */
+static pid_t start_busy_writer(struct world *w)
+{
+    int ends[2];
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        struct store *store = open_url(w, w->url, false, NULL);
+        for (uint64_t i = 10000; store && store_batch_begin(store, NULL);) {
+            for (unsigned n = 0; n < 1000; n++, i++)
+                report(w, store, 10000 + i % 2000, NULL, NULL);
+            if (!store_batch_end(store, NULL) || (i == 11000 && write(ends[1], "+", 1) != 1))
+                break;
+        }
+        _exit(1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    return child;
+}
+
+static void who_writes_without_a_pause_lets_others_in(void **state)
+{
+    struct world *w = *state;
+    w->store = open_or_fail(w, w->url);
+    pid_t writer = start_busy_writer(w);
+    int64_t longest = 0;
+    for (unsigned i = 0; i < 10; i++) {
+        GError *error = NULL;
+        int64_t begin = g_get_monotonic_time();
+        bool stored = report(w, w->store, i, NULL, &error);
+        longest = MAX(longest, g_get_monotonic_time() - begin);
+        if (!stored) {
+            kill(writer, SIGKILL);
+            fail_msg("%s", error->message);
+        }
+    }
+    kill(writer, SIGKILL);
+    waitpid(writer, NULL, 0);
+    assert_true(longest < 2 * G_USEC_PER_SEC);
 }
 
 static void a_frozen_writer_that_is_killed_leaves_its_place_at_once(void **state)
@@ -397,6 +443,31 @@ static void many_threads_read_while_the_map_grows(void **state)
         assert_null(g_thread_join(threads[i]));
 }
 
+static gpointer load_in_batches(gpointer data)
+{
+    struct world *w = data;
+    for (unsigned i = 0; i < 2000; i++)
+        if (!store_batch_begin(w->store, NULL) || !report(w, w->store, i % 5, NULL, NULL) ||
+            !store_batch_end(w->store, NULL))
+            return GINT_TO_POINTER(1);
+    return NULL;
+}
+
+static void batches_of_threads_follow_each_other(void **state)
+{
+    struct world *w = *state;
+    GThread *threads[4];
+    struct store_stats stats;
+    w->store = open_or_fail(w, w->url);
+    for (unsigned i = 0; i < G_N_ELEMENTS(threads); i++)
+        threads[i] = g_thread_new("load", load_in_batches, w);
+    for (unsigned i = 0; i < G_N_ELEMENTS(threads); i++)
+        assert_null(g_thread_join(threads[i]));
+    assert_true(store_stats(w->store, &stats, NULL));
+    assert_int_equal(stats.campaigns, 5);
+    assert_int_equal(stats.reports, 4 * 2000);
+}
+
 static unsigned mode_of(const char *folder, const char *name)
 {
     g_autofree char *path = g_build_filename(folder, name, NULL);
@@ -471,6 +542,7 @@ int main(void)
         TEST(kill_in_the_middle_of_writes_loses_nothing),
         TEST(a_frozen_writer_holds_up_no_one_for_long),
         TEST(a_frozen_writer_that_is_killed_leaves_its_place_at_once),
+        TEST(who_writes_without_a_pause_lets_others_in),
         TEST(at_the_limit_nothing_is_lost_and_forgetting_helps),
         TEST(a_batch_that_does_not_fit_leaves_nothing_behind),
         TEST(a_full_disk_is_an_error_and_loses_nothing),
@@ -478,6 +550,7 @@ int main(void)
         TEST(a_process_opens_a_store_once_however_often_it_is_asked),
         TEST(a_store_does_not_go_through_a_fork),
         TEST(many_threads_read_while_the_map_grows),
+        TEST(batches_of_threads_follow_each_other),
         TEST(the_group_may_use_what_was_made),
         TEST(what_cannot_be_opened_is_said),
         TEST(what_is_not_there_is_empty_and_stays_away),
