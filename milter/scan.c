@@ -37,8 +37,9 @@ static unsigned terms_of_view(const struct signature_set *set, enum message_view
     return otherwise;
 }
 
-static enum outcome look_up(struct filter *filter, const struct snapshot *snapshot, struct scan *out)
+static enum outcome look_up(struct filter *filter, const struct session *session, struct scan *out)
 {
+    const struct snapshot *snapshot = session->mail.snapshot;
     g_autoptr(GError) error = NULL;
     struct store_match *match = &out->facts.match;
     if (!store_lookup(snapshot->store, &out->signatures, &snapshot->rule, match, &error)) {
@@ -49,7 +50,7 @@ static enum outcome look_up(struct filter *filter, const struct snapshot *snapsh
     if (match->level != SIGNATURE_STRANGER) {
         out->terms = terms_of_view(&out->signatures, match->view, out->terms);
         store_hit(snapshot->store, match->campaign);
-    } else if (!match->allowed) {
+    } else if (!match->allowed && session->mail.traps == 0) { /* what a trap gets too is not clean */
         store_clean(snapshot->store, &out->signatures);
     }
     return OUTCOME_LOOKED_UP;
@@ -67,7 +68,7 @@ void scan_mail(struct filter *filter, const struct session *session, struct scan
     if (out->signatures.n == 0)
         out->facts.outcome = OUTCOME_UNSCANNABLE;
     else if (!out->facts.trap) /* a trap's mail is reported, whatever it resembles */
-        out->facts.outcome = look_up(filter, snapshot, out);
+        out->facts.outcome = look_up(filter, session, out);
 }
 
 const char *scan_report_trap(struct filter *filter, const struct session *session, const struct scan *scan,

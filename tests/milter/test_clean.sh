@@ -19,6 +19,19 @@ xz -dc "$SRCDIR/lexicon/english.df.xz" | awk -F '\t' -v folder="$dir/letters" '
         }
     }'
 notice=$mails/ham.eml
+
+# A mail to a trap and to somebody else.
+cat >"$dir/both.lua" <<'END'
+local conn = mt.connect(socket)
+mt.conninfo(conn, "client.example.net", "198.51.100.7")
+mt.mailfrom(conn, "<offers@spam.example>")
+mt.rcptto(conn, trap)
+mt.rcptto(conn, "<somebody@example.org>")
+mt.header(conn, "Subject", "letter")
+mt.bodyfile(conn, mail)
+mt.eom(conn)
+mt.disconnect(conn)
+END
 chmod 755 "$dir/letters"
 
 # clean_mail MESSAGES: that much clean mail goes through a daemon, which is stopped then and has written all of it.
@@ -59,7 +72,9 @@ run() { # run STORE URL
     check "$store: a trap is refused a common text" await has "$dir/milter.log" "report=refused"
     "$load" -q -c 1 -n 1 "$socket" "$mails/spam.eml" >/dev/null 2>&1
     check "$store: a trap reports a fresh campaign" await has "$dir/milter.log" "report=new"
+    miltertest -D socket="$socket" -D trap="<$recipient>" -D mail="$dir/letters/0.eml" -s "$dir/both.lua" >/dev/null 2>&1
     stop_milter
+    check "$store: what a trap gets too is not clean" eval '[ "$(refrain stats --json | jq .clean_week)" = 800 ]'
     refrain forget -q --source trap >/dev/null
 
     sed -i 's/clean-days = 1/clean-days = 2/' "$dir/refrain.conf"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Load: 200 connections, 20,000 mails. No error, and no growth of memory after the first quarter.
+# Load: 200 connections, 20,000 mails. No error, and no growth of memory once it is filled.
 #   CONNECTIONS, MESSAGES   other sizes (a build with ThreadSanitizer: 50 and 3000)
 #   STORE_URL               another store than LMDB
 #   TSAN_LOCKS              see tsan.sh
@@ -29,15 +29,24 @@ report "$mails/spam.eml"
 sed 's/^/# /' "$dir/load.log"
 [ -n "$sanitized" ] || check "an idle connection costs little" eval '[ "$(sed "s/.*: \(-\{0,1\}[0-9]*\).*/\1/" "$dir/load.log")" -le 64 ]'
 
-# The heaps of the threads fill with the first messages, how fast depends on the machine: warm up, then watch.
-"$load" -q -c "$connections" -n "$messages" "$socket" "${CORPUS:-$mails}" >/dev/null 2>&1
-"$load" -c "$connections" -n "$messages" --settle $((messages / 4)) --pid "$milter_pid" "$socket" \
-    "${CORPUS:-$mails}" >"$dir/load.log" 2>&1
+# rss 1|2: kB after the first quarter, or at the end.
+rss() { sed -n "s/^rss after [0-9]* messages \([0-9]*\) kB, at the end \([0-9]*\) kB/\\$1/p" "$dir/load.log"; }
+run() {
+    "$load" -c "$connections" -n "$messages" --settle $((messages / 4)) --pid "$milter_pid" "$socket" \
+        "${CORPUS:-$mails}" >"$dir/load.log" 2>&1
+}
+
+# The heaps of the threads fill with the first messages, how fast depends on the machine: what a first run filled is
+# what a second one may use. A leak of 400 bytes a message is seen.
+run
+filled=$(rss 2)
+run
 status=$?
 sed 's/^/# /' "$dir/load.log"
 check "$messages mails over $connections connections without an error" [ $status = 0 ]
-read -r settled last < <(sed -n 's/^rss after [0-9]* messages \([0-9]*\) kB, at the end \([0-9]*\) kB/\1 \2/p' "$dir/load.log")
-[ -n "$sanitized" ] || check "memory does not grow after the first quarter" [ "${last:-0}" -le $((${settled:-0} * 110 / 100 + 2048)) ]
+settled=$(rss 1) last=$(rss 2)
+[ "${filled:-0}" -le "${settled:-0}" ] || settled=$filled
+[ -n "$sanitized" ] || check "memory does not grow once it is filled" [ "${last:-0}" -le $((${settled:-0} * 110 / 100 + 4096)) ]
 check "no session is left" await eval 'get /metrics | grep -qE "^refrain_connections 0"'
 check "the daemon ends well" stop_milter
 done_testing
