@@ -174,10 +174,12 @@ interrupted() { # (a shell starts background jobs deaf to SIGINT) what was print
         [ "$(cut -f 2 stopped.out | grep -v '^-' | sort -u | wc -l)" -eq "$(count)" ] ||
         { echo "exit $code, $(lines stopped.out) lines, $(count) campaigns"; cat stopped.err; return 1; }
 }
-eval_interrupted() { # by then it has read, and computes for long
+computes() { [ "$(awk '{ print $14 + $15 }' /proc/$1/stat)" -ge "$(getconf CLK_TCK)" ]; }
+eval_interrupted() { # after a second of processor time it has read, and computes for long
     env --default-signal=INT "$BUILDDIR/tools/refrain" -c refrain.conf eval --compare --paper --spam big.mbox --ham big.mbox >eval.out 2>eval.err &
     pid=$!
-    sleep 1; kill -INT $pid; wait $pid; code=$?
+    await computes $pid
+    kill -INT $pid; wait $pid; code=$?
     [ $code -eq 2 ] && [ ! -s eval.out ] && [ "$(lines eval.err)" -eq 1 ] && grep -q '^refrain: interrupted: ' eval.err ||
         { echo "exit $code"; cat eval.err; return 1; }
 }
