@@ -34,6 +34,8 @@ struct clean {
     pthread_t thread;
     pthread_mutex_t mutex;
     pthread_cond_t wake; /* by the monotonic clock */
+    gint64 asked;        /* when the store had `total` clean messages; 0: not known */
+    uint64_t total;
     uint32_t waiting[BACKEND_COUNTERS];
 };
 
@@ -92,6 +94,7 @@ static void write_some(struct clean *clean)
     pthread_mutex_lock(&clean->mutex);
     for (unsigned i = 0; i < n && !wrote; i++)
         add(clean, counts[i].counter, counts[i].n);
+    clean->asked = 0;
     g_free(counts);
 }
 
@@ -173,6 +176,33 @@ bool clean_totals(struct store *store, uint32_t out[STORE_CLEAN_DAYS], GError **
     return read_counts(store, &(uint32_t) { 0 }, 1, out, error);
 }
 
+/*
+ * Clean messages of all days, as they were at most PAUSE ago: where there are too few to say anything, as in
+ * a store that is being filled, a report need not ask for the counters of its hashes.
+ */
+static bool read_total(struct store *store, uint64_t *total_out, GError **error)
+{
+    struct clean *clean = store->clean;
+    uint32_t totals[STORE_CLEAN_DAYS];
+    gint64 now = g_get_monotonic_time();
+    pthread_mutex_lock(&clean->mutex);
+    bool known = clean->asked && now - clean->asked < PAUSE;
+    *total_out = clean->total;
+    pthread_mutex_unlock(&clean->mutex);
+    if (known)
+        return true;
+    if (!clean_totals(store, totals, error))
+        return false;
+    *total_out = 0;
+    for (unsigned i = 0; i < STORE_CLEAN_DAYS; i++)
+        *total_out += totals[i];
+    pthread_mutex_lock(&clean->mutex);
+    clean->asked = now;
+    clean->total = *total_out;
+    pthread_mutex_unlock(&clean->mutex);
+    return true;
+}
+
 static int highest_first(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;
@@ -211,7 +241,10 @@ bool store_commonness(struct store *store, const struct signature_set *signature
                       struct store_commonness *out, GError **error)
 {
     *out = (struct store_commonness) { 0 };
-    for (unsigned i = 0; i < signatures->n && store->clean_share > 0; i++) {
+    if (store->clean_share > 0 && store->clean && !read_total(store, &out->clean, error))
+        return false;
+    bool enough = !store->clean || out->clean >= STORE_CLEAN_MIN;
+    for (unsigned i = 0; i < signatures->n && store->clean_share > 0 && enough; i++) {
         uint32_t rows[ROWS_MAX] = { 0 }, counts[STORE_CLEAN_DAYS * ROWS_MAX];
         unsigned n = 1 + rows_of(&signatures->v[i], rows + 1);
         if (n == 1)
