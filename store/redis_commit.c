@@ -88,16 +88,20 @@ static void put_values(struct redis_batch *batch, const struct backend_change *c
         redis_number(batch, change->add[i].member);
 }
 
+void redis_commit_init(struct redis_backend *self)
+{
+    redis_script_init(&self->change, change_script);
+}
+
 /* The change as a script; in a Cluster only that of the record. */
 static void put_change(struct redis_backend *self, struct redis_batch *batch,
-                       const struct backend_change *change)
+                       const struct backend_change *change, bool with_text)
 {
     const char *key = redis_record_key(&self->names, batch->arena, change->number);
     struct backend_change all = *change;
     if (self->cluster)
         all.n_guards = all.n_remove = all.n_add = 0;
-    redis_word(batch, "EVAL");
-    redis_bytes(batch, change_script, sizeof change_script - 1);
+    redis_script_begin(batch, &self->change, with_text);
     redis_number(batch, self->cluster ? 1 : 2u + all.n_guards + all.n_remove + all.n_add);
     redis_word(batch, key);
     if (!self->cluster)
@@ -155,36 +159,63 @@ static bool run_members(struct redis_backend *self, struct redis_batch *batch, i
     return true;
 }
 
-/* Behind the changes in the same pipeline: are the records there? */
+/* Behind the change in the same pipeline: is the record there? */
 static void put_read_back(struct redis_backend *self, struct redis_batch *batch,
-                          const struct backend_change *changes, unsigned n)
+                          const struct backend_change *change)
 {
+    if (change->read_back)
+        redis_command(batch, "HGET", redis_record_key(&self->names, batch->arena, change->number),
+                      redis_record_field(&self->names, batch->arena, change->number), NULL);
+}
+
+#define NOT_KNOWN (-1) /* the result of a script that the server does not remember */
+
+/*
+ * Runs the scripts of those changes whose result is NOT_KNOWN; *again_out: a server wants to be told the
+ * text. It forgets when it restarts, and on each failover another one is asked.
+ */
+static bool run_scripts(struct redis_backend *self, struct arena *arena, struct backend_change *changes,
+                        unsigned n, bool with_text, int64_t timeout, long long *results, bool *again_out,
+                        GError **error)
+{
+    struct redis_batch batch;
+    redisReply **replies;
+    redis_batch_init(&batch, arena);
     for (unsigned i = 0; i < n; i++)
-        if (changes[i].read_back)
-            redis_command(batch, "HGET", redis_record_key(&self->names, batch->arena, changes[i].number),
-                          redis_record_field(&self->names, batch->arena, changes[i].number), NULL);
+        if (results[i] == NOT_KNOWN) {
+            put_change(self, &batch, &changes[i], with_text);
+            put_read_back(self, &batch, &changes[i]);
+        }
+    *again_out = false;
+    if (!redis_run_write(self, &batch, timeout, &replies, error))
+        return false;
+    for (unsigned i = 0, next = 0; i < n; i++) {
+        if (results[i] != NOT_KNOWN)
+            continue;
+        const redisReply *result = replies[next++], *record = changes[i].read_back ? replies[next++] : NULL;
+        if (!with_text && result->type == REDIS_REPLY_ERROR && g_str_has_prefix(result->str, "NOSCRIPT")) {
+            *again_out = true;
+            continue;
+        }
+        if (!link_check((redisReply *const *)&result, 1, error) ||
+            (record && !link_check((redisReply *const *)&record, 1, error)))
+            return false;
+        results[i] = result->integer;
+        changes[i].done = results[i] != 0;
+        changes[i].kept = record && record->type == REDIS_REPLY_STRING && record->str[0] == CAMPAIGN_FORMAT;
+    }
+    return true;
 }
 
 /* Runs the scripts of all changes, *results_out: what they returned. */
 static bool run_changes(struct redis_backend *self, struct arena *arena, struct backend_change *changes,
                         unsigned n, int64_t timeout, long long *results_out, GError **error)
 {
-    struct redis_batch batch;
-    redisReply **replies;
-    redis_batch_init(&batch, arena);
+    bool again;
     for (unsigned i = 0; i < n; i++)
-        put_change(self, &batch, &changes[i]);
-    put_read_back(self, &batch, changes, n);
-    bool ok = redis_run_write(self, &batch, timeout, &replies, error) && link_check(replies, batch.n, error);
-    for (unsigned i = 0, next = n; ok && i < n; i++) {
-        results_out[i] = replies[i]->integer;
-        changes[i].done = results_out[i] != 0;
-        if (changes[i].read_back) {
-            const redisReply *reply = replies[next++];
-            changes[i].kept = reply->type == REDIS_REPLY_STRING && reply->str[0] == CAMPAIGN_FORMAT;
-        }
-    }
-    return ok;
+        results_out[i] = NOT_KNOWN;
+    return run_scripts(self, arena, changes, n, false, timeout, results_out, &again, error) &&
+           (!again || run_scripts(self, arena, changes, n, true, timeout, results_out, &again, error));
 }
 
 /* The part of a change that the script leaves out in a Cluster. */

@@ -139,6 +139,19 @@ void redis_end(struct redis_batch *batch, const char *key)
     batch->n_words = 0;
 }
 
+void redis_script_init(struct redis_script *script, const char *text)
+{
+    g_autofree char *name = g_compute_checksum_for_string(G_CHECKSUM_SHA1, text, -1);
+    script->text = text;
+    g_strlcpy(script->name, name, sizeof script->name);
+}
+
+void redis_script_begin(struct redis_batch *batch, const struct redis_script *script, bool with_text)
+{
+    redis_word(batch, with_text ? "EVAL" : "EVALSHA");
+    redis_word(batch, with_text ? script->text : script->name);
+}
+
 void redis_command(struct redis_batch *batch, ...)
 {
     va_list words;

@@ -69,6 +69,17 @@ void redis_number(struct redis_batch *batch, uint64_t number);
 /* Ends the command; `key` routes it. */
 void redis_end(struct redis_batch *batch, const char *key);
 
+/*
+ * Begins a command that runs a script, by the name that servers remember it under, or with its text where they
+ * do not know it: NOSCRIPT says so, and then nothing was done.
+ */
+struct redis_script {
+    const char *text;
+    char name[41]; /* SHA1 of the text, hex */
+};
+void redis_script_init(struct redis_script *script, const char *text);
+void redis_script_begin(struct redis_batch *batch, const struct redis_script *script, bool with_text);
+
 /* A whole command of words, NULL-ended; the second is its key. */
 void redis_command(struct redis_batch *batch, ...) G_GNUC_NULL_TERMINATED;
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "store/members.h"
 #include "store/reply.h"
 
 static struct redis_backend *self_of(struct backend *backend)
@@ -92,7 +93,14 @@ static struct backend_set take_set(struct arena *arena, const redisReply *reply)
     return (struct backend_set) { members, (unsigned)reply->elements };
 }
 
-/* One command a set: what works everywhere, and what says how large each of them is. */
+/*
+ * One command a set: what works everywhere, and what says how large each of them is. SRANDMEMBER gives all of
+ * a set that has no more members than it is asked for, a tenth faster than SMEMBERS, and of one that somebody
+ * else made a giant no more than that.
+ */
+#define MORE_THAN_A_SET "1024"
+G_STATIC_ASSERT(MEMBERS_OF_ONE_SET < 1024);
+
 static bool read_each_set(struct redis_backend *self, struct arena *arena, enum backend_read read,
                           const uint32_t *buckets, unsigned n, struct backend_set *out, int64_t timeout,
                           GError **error)
@@ -101,7 +109,8 @@ static bool read_each_set(struct redis_backend *self, struct arena *arena, enum 
     redisReply **replies;
     redis_batch_init(&batch, arena);
     for (unsigned i = 0; i < n; i++)
-        redis_command(&batch, "SMEMBERS", redis_set_key(&self->names, arena, buckets[i]), NULL);
+        redis_command(&batch, "SRANDMEMBER", redis_set_key(&self->names, arena, buckets[i]), MORE_THAN_A_SET,
+                      NULL);
     bool ok = redis_run_read(self, &batch, read, timeout, &replies, error);
     for (unsigned i = 0; ok && i < n; i++) {
         out[i] = (struct backend_set) { 0 };
@@ -133,10 +142,11 @@ static bool read_union(struct redis_backend *self, struct arena *arena, const ui
 }
 
 /*
- * A union costs the server one command instead of two dozen, but it sorts the members. Measured for 26 sets
- * of 0, 2 and 8 members with Redis 7.0: 10, 40 and 85 µs of the server's time, against 16, 50 and 57.
+ * A union costs the server one command instead of two dozen, but it sorts the members. Measured for 22 sets
+ * of 0, 1, 2 and 8 members with Redis 7.0: 7, 28, 35 and 75 µs of the server's time, against 13, 30, 31 and
+ * 46.
  */
-#define CROWDED (3 * 16)
+#define CROWDED (1 * 16)
 
 static void note_crowd(struct redis_backend *self, const struct backend_set *sets, unsigned n_sets,
                        unsigned n_buckets)
@@ -335,6 +345,7 @@ struct backend *redis_backend_open(const struct url *url, const struct backend_p
     self->wait_replicas = plan->wait_replicas;
     self->link = link_open(url, &options);
     self->read_link = plan->read_url ? link_open(plan->read_url, &options) : NULL;
+    redis_commit_init(self);
     redis_names_init(&self->names, plan->lexicon, plan->bucket_bits);
     g_snprintf(self->lexicon, sizeof self->lexicon, "%016" G_GINT64_MODIFIER "x", plan->lexicon);
     return &self->base;

@@ -19,6 +19,7 @@ struct redis_backend {
     struct backend base;
     struct link *link, *read_link; /* NULL: read where you write */
     struct redis_names names;
+    struct redis_script change; /* the script of redis_commit.c */
     char lexicon[20];
     bool cluster;
     unsigned wait_replicas;
@@ -40,6 +41,7 @@ bool redis_is_mistake(struct redis_backend *self, const redisReply *reply, const
 
 /* --- redis_commit.c: writing -------------------------------------------------------------------- */
 
+void redis_commit_init(struct redis_backend *self);
 bool redis_commit(struct backend *backend, struct backend_change *changes, unsigned n, int64_t timeout,
                   GError **error);
 bool redis_lock(struct backend *backend, uint64_t name, uint64_t token, int64_t timeout, bool *got_out,

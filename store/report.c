@@ -268,11 +268,15 @@ static void update_campaign(struct job *job, const struct search *search, const 
         job->outcome = STORE_PENDING;
 }
 
-static const struct backend_guard *guard_sets(struct arena *arena, const struct search *search)
+/* Who made a campaign meanwhile changed the size of its sets. One that is full takes no member of anybody. */
+static const struct backend_guard *guard_sets(struct arena *arena, const struct search *search,
+                                              unsigned *n_out)
 {
     struct backend_guard *guards = arena_alloc(arena, search->n_keys * sizeof *guards + 1);
+    *n_out = 0;
     for (unsigned i = 0; i < search->n_keys; i++)
-        guards[i] = (struct backend_guard) { search->keys[i].bucket, search->sets[i].n };
+        if (search->sets[i].n < MEMBERS_OF_ONE_SET)
+            guards[(*n_out)++] = (struct backend_guard) { search->keys[i].bucket, search->sets[i].n };
     return guards;
 }
 
@@ -340,10 +344,10 @@ static bool commit(struct job *job, const struct search *search, const struct pl
         .number = job->number,
         .read_back = true,
         .revision = joins ? campaign->revision : 0,
-        .guards = joins ? NULL : guard_sets(job->arena, search),
-        .n_guards = joins ? 0 : search->n_keys,
     };
     struct backend_member *add;
+    if (!joins)
+        change.guards = guard_sets(job->arena, search, &change.n_guards);
     next_revision(campaign);
     change.record = campaign_encode(job->arena, campaign, &change.size);
     change.n_add = missing_members(store, job->arena, search, job->number, campaign, &add);

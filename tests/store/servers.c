@@ -302,6 +302,16 @@ void servers_do(struct servers_redis *server, const char *format, ...)
     freeReplyObject(reply);
 }
 
+unsigned servers_calls(struct servers_redis *server, const char *command)
+{
+    redisReply *info = servers_ask(server, "INFO commandstats");
+    g_autofree char *name = g_strdup_printf("cmdstat_%s:calls=", command);
+    const char *at = strstr(info->str, name);
+    unsigned calls = at ? (unsigned)g_ascii_strtoull(at + strlen(name), NULL, 10) : 0;
+    freeReplyObject(info);
+    return calls;
+}
+
 static char *info_text(struct servers_redis *server, const char *field)
 {
     redisReply *reply = servers_ask(server, "INFO everything");

@@ -46,6 +46,8 @@ void servers_stop(struct servers_redis **server);
 redisReply *servers_ask(struct servers_redis *server, const char *format, ...);
 /* The same, thrown away; an error reply fails the test. */
 void servers_do(struct servers_redis *server, const char *format, ...);
+/* How often a command, in lower case, was asked for since the server started or CONFIG RESETSTAT. */
+unsigned servers_calls(struct servers_redis *server, const char *command);
 /* A number from INFO. */
 long long servers_info(struct servers_redis *server, const char *field);
 

@@ -67,17 +67,6 @@ static void a_key_of_the_wrong_type_hides_no_more_than_its_own(void **state)
     servers_stop(&server);
 }
 
-/* How often a command was asked for since the last reset. */
-static unsigned calls_of(struct servers_redis *server, const char *command)
-{
-    redisReply *info = servers_ask(server, "INFO commandstats");
-    g_autofree char *name = g_strdup_printf("cmdstat_%s:calls=", command);
-    const char *at = strstr(info->str, name);
-    unsigned calls = at ? (unsigned)g_ascii_strtoull(at + strlen(name), NULL, 10) : 0;
-    freeReplyObject(info);
-    return calls;
-}
-
 #define CROWD 60 /* campaigns: five members in each of 256 sets */
 
 static void sparse_sets_are_asked_for_at_once_and_crowded_ones_one_by_one(void **state)
@@ -90,8 +79,8 @@ static void sparse_sets_are_asked_for_at_once_and_crowded_ones_one_by_one(void *
     for (unsigned i = 0; i < 10; i++)
         must_find(store, 1, FOUND);
     must_find(store, 1000, NOT_FOUND);
-    assert_int_equal(calls_of(server, "sunion"), 11);
-    assert_int_equal(calls_of(server, "smembers"), 0);
+    assert_int_equal(servers_calls(server, "sunion"), 11);
+    assert_int_equal(servers_calls(server, "srandmember"), 0);
     for (uint64_t seed = 2; seed <= CROWD; seed++)
         must_report(store, seed);
     for (uint64_t seed = 1; seed <= CROWD; seed++)
@@ -100,8 +89,37 @@ static void sparse_sets_are_asked_for_at_once_and_crowded_ones_one_by_one(void *
     for (uint64_t seed = 1; seed <= CROWD; seed++)
         must_find(store, seed, FOUND);
     must_find(store, 1000, NOT_FOUND);
-    assert_int_equal(calls_of(server, "sunion"), 0);
-    assert_true(calls_of(server, "smembers") > 10 * CROWD);
+    assert_int_equal(servers_calls(server, "sunion"), 0);
+    assert_true(servers_calls(server, "srandmember") > 10 * CROWD);
+    store_close(&store);
+    servers_stop(&server);
+}
+
+static void a_giant_set_made_by_hand_stops_neither_look_ups_nor_reports(void **state)
+{
+    (void)state;
+    struct servers_redis *server = servers_start(NULL);
+    struct store *store = open_store(server->url, 2000);
+    for (uint64_t seed = 1; seed <= CROWD; seed++)
+        must_report(store, seed);
+    redisReply *keys = servers_ask(server, "KEYS *");
+    for (size_t i = 0, giants = 0; i < keys->elements && giants < 8; i++) {
+        const char *key = keys->element[i]->str;
+        redisReply *type = servers_ask(server, "TYPE %s", key);
+        bool is_set = strcmp(type->str, "set") == 0;
+        freeReplyObject(type);
+        giants += is_set;
+        if (is_set)
+            servers_do(server, "EVAL %s 1 %s",
+                       "for i = 1, 5000 do redis.call('SADD', KEYS[1], i) end return 1", key);
+    }
+    freeReplyObject(keys);
+    for (uint64_t seed = 1; seed <= CROWD; seed++)
+        must_find(store, seed, FOUND);
+    for (uint64_t seed = 2000; seed < 2000 + CROWD; seed++) {
+        must_report(store, seed);
+        must_find(store, seed, FOUND);
+    }
     store_close(&store);
     servers_stop(&server);
 }
@@ -179,6 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_key_of_the_wrong_type_hides_no_more_than_its_own),
         cmocka_unit_test(sparse_sets_are_asked_for_at_once_and_crowded_ones_one_by_one),
+        cmocka_unit_test(a_giant_set_made_by_hand_stops_neither_look_ups_nor_reports),
         cmocka_unit_test(garbage_in_keys_is_no_campaign_and_goes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

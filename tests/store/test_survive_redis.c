@@ -143,6 +143,36 @@ static bool is_busy(void *user)
     return busy;
 }
 
+static void a_server_that_forgot_the_script_is_told_it_again(void **state)
+{
+    (void)state;
+    struct servers_redis *server = servers_start(NULL);
+    struct store *store = open_store(server->url, 2000);
+    for (uint64_t seed = 1; seed <= 10; seed++)
+        must_report(store, seed);
+    servers_do(server, "SCRIPT FLUSH");
+    for (uint64_t seed = 11; seed <= 20; seed++)
+        must_report(store, seed);
+    for (uint64_t seed = 1; seed <= 20; seed++)
+        must_find(store, seed, FOUND);
+    assert_int_equal(servers_calls(server, "eval"), 2);
+    assert_true(servers_calls(server, "evalsha") >= 20);
+    store_close(&store);
+    servers_stop(&server);
+}
+
+static void reports_ask_for_clean_mail_once_where_there_is_none(void **state)
+{
+    (void)state;
+    struct servers_redis *server = servers_start(NULL);
+    struct store *store = open_store(server->url, 2000);
+    for (uint64_t seed = 1; seed <= 10; seed++)
+        must_report(store, seed);
+    assert_int_equal(servers_calls(server, "bitfield"), STORE_CLEAN_DAYS);
+    store_close(&store);
+    servers_stop(&server);
+}
+
 static void a_busy_server_is_unavailable_until_its_script_ends(void **state)
 {
     (void)state;
@@ -172,6 +202,8 @@ int main(void)
         cmocka_unit_test(a_replica_is_read_and_not_written),
         cmocka_unit_test(a_loading_server_is_waited_for),
         cmocka_unit_test(a_full_server_refuses_reports_and_still_recognises),
+        cmocka_unit_test(a_server_that_forgot_the_script_is_told_it_again),
+        cmocka_unit_test(reports_ask_for_clean_mail_once_where_there_is_none),
         cmocka_unit_test(a_busy_server_is_unavailable_until_its_script_ends),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
