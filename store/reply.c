@@ -9,13 +9,14 @@
 #if HIREDIS_MAJOR < 1
 
 /*
- *   root ──▶ block ──▶ block        what is in the reply comes from the newest block; the root itself is in
- *   reply                           the first one
+ *   reader ─┐
+ *   root ───┼─▶ pool ──▶ block ──▶ block      what is in replies comes from the newest block; the pool goes
+ * with root ───┘                                 the last that holds it: a whole reply, or the reader under
+ * way
  */
-#define BLOCK_MIN   64
-#define BLOCK_MAX   65536
-#define PER_ELEMENT (sizeof(redisReply) + sizeof(redisReply *) + 24) /* with a number as a string */
-#define ALIGNMENT   _Alignof(max_align_t)
+#define BLOCK_MIN 4096
+#define BLOCK_MAX 65536
+#define ALIGNMENT _Alignof(max_align_t)
 
 struct block {
     struct block *older;
@@ -23,8 +24,13 @@ struct block {
     _Alignas(max_align_t) char bytes[];
 };
 
-struct root {
+struct pool {
     struct block *newest;
+    unsigned holders;
+};
+
+struct root {
+    struct pool *pool;
     redisReply reply; /* the first pointer that hiredis and everybody else sees */
 };
 
@@ -35,17 +41,37 @@ static struct block *block_new(size_t size, struct block *older)
     return block;
 }
 
-static void *take(struct root *root, size_t size, size_t alignment)
+static void *take(struct pool *pool, size_t size, size_t alignment)
 {
-    struct block *block = root->newest;
+    struct block *block = pool->newest;
     size_t at = (block->used + alignment - 1) / alignment * alignment;
     if (at + size > block->size) {
         size_t next = MIN(block->size * 2, BLOCK_MAX);
-        block = root->newest = block_new(MAX(next, size), block);
+        block = pool->newest = block_new(MAX(next, size), block);
         at = 0;
     }
     block->used = at + size;
     return block->bytes + at;
+}
+
+/* A pool is in its own first block. */
+static struct pool *pool_new(void)
+{
+    struct block *block = block_new(BLOCK_MIN, NULL);
+    struct pool *pool = (struct pool *)(void *)block->bytes;
+    *pool = (struct pool) { .newest = block, .holders = 1 };
+    block->used = sizeof *pool;
+    return pool;
+}
+
+static void pool_drop(struct pool *pool)
+{
+    if (--pool->holders > 0)
+        return;
+    for (struct block *block = pool->newest, *older; block; block = older) {
+        older = block->older;
+        g_free(block);
+    }
 }
 
 static struct root *root_of(redisReply *reply)
@@ -53,23 +79,19 @@ static struct root *root_of(redisReply *reply)
     return (struct root *)(void *)((char *)reply - offsetof(struct root, reply));
 }
 
-/* A reply of its own, or a part of the one under way. `extra` bytes will be wanted with it. */
-static redisReply *create(const redisReadTask *task, int type, size_t extra, struct root **root_out)
+/* A reply of its own, or a part of the one under way. */
+static redisReply *create(const redisReadTask *task, int type)
 {
+    struct pool *pool = task->privdata;
     redisReply *reply;
     if (task->parent) {
-        const redisReadTask *top = task->parent;
-        while (top->parent)
-            top = top->parent;
-        *root_out = root_of(top->obj);
-        reply = take(*root_out, sizeof *reply, ALIGNMENT);
+        reply = take(pool, sizeof *reply, ALIGNMENT);
         ((redisReply *)task->parent->obj)->element[task->idx] = reply;
     } else {
-        struct block *block = block_new(sizeof(struct root) + MAX(extra, BLOCK_MIN), NULL);
-        *root_out = (struct root *)(void *)block->bytes;
-        block->used = sizeof(struct root);
-        (*root_out)->newest = block;
-        reply = &(*root_out)->reply;
+        struct root *root = take(pool, sizeof *root, ALIGNMENT);
+        root->pool = pool;
+        pool->holders++;
+        reply = &root->reply;
     }
     memset(reply, 0, sizeof *reply);
     reply->type = type;
@@ -78,9 +100,8 @@ static redisReply *create(const redisReadTask *task, int type, size_t extra, str
 
 static void *create_string(const redisReadTask *task, char *text, size_t length)
 {
-    struct root *root;
-    redisReply *reply = create(task, task->type, length + 1, &root);
-    reply->str = take(root, length + 1, 1);
+    redisReply *reply = create(task, task->type);
+    reply->str = take(task->privdata, length + 1, 1);
     memcpy(reply->str, text, length);
     reply->str[length] = '\0';
     reply->len = length;
@@ -89,13 +110,12 @@ static void *create_string(const redisReadTask *task, char *text, size_t length)
 
 static void *create_array(const redisReadTask *task, int elements)
 {
-    struct root *root;
     size_t n = elements > 0 ? (size_t)elements : 0;
     if (n > ARRAY_MAX)
         return NULL;
-    redisReply *reply = create(task, REDIS_REPLY_ARRAY, MIN(n * PER_ELEMENT, BLOCK_MAX), &root);
+    redisReply *reply = create(task, REDIS_REPLY_ARRAY);
     reply->elements = n;
-    reply->element = take(root, n * sizeof *reply->element, ALIGNMENT);
+    reply->element = take(task->privdata, n * sizeof *reply->element, ALIGNMENT);
     /* It may be freed before all of them have come. */
     memset(reply->element, 0, n * sizeof *reply->element);
     return reply;
@@ -103,26 +123,20 @@ static void *create_array(const redisReadTask *task, int elements)
 
 static void *create_integer(const redisReadTask *task, long long value)
 {
-    struct root *root;
-    redisReply *reply = create(task, REDIS_REPLY_INTEGER, 0, &root);
+    redisReply *reply = create(task, REDIS_REPLY_INTEGER);
     reply->integer = value;
     return reply;
 }
 
 static void *create_nil(const redisReadTask *task)
 {
-    struct root *root;
-    return create(task, REDIS_REPLY_NIL, 0, &root);
+    return create(task, REDIS_REPLY_NIL);
 }
 
 static void free_object(void *object)
 {
-    struct block *block = object ? root_of(object)->newest : NULL;
-    while (block) {
-        struct block *older = block->older;
-        g_free(block);
-        block = older;
-    }
+    if (object)
+        pool_drop(root_of(object)->pool);
 }
 
 static redisReplyObjectFunctions functions = {
@@ -138,6 +152,17 @@ void reply_use(redisContext *context)
     context->reader->fn = &functions;
 }
 
+void reply_begin(redisContext *context)
+{
+    context->reader->privdata = pool_new();
+}
+
+void reply_end(redisContext *context)
+{
+    pool_drop(context->reader->privdata);
+    context->reader->privdata = NULL;
+}
+
 void reply_free(redisReply *reply)
 {
     free_object(reply);
@@ -148,6 +173,16 @@ void reply_free(redisReply *reply)
 void reply_use(redisContext *context)
 {
     context->reader->maxelements = ARRAY_MAX;
+}
+
+void reply_begin(redisContext *context)
+{
+    (void)context;
+}
+
+void reply_end(redisContext *context)
+{
+    (void)context;
 }
 
 void reply_free(redisReply *reply)

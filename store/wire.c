@@ -250,8 +250,10 @@ static bool turn(struct wire_job *jobs, size_t n_jobs, struct pollfd *polls, str
 void wire_exchange(struct wire_job *jobs, size_t n_jobs, struct deadline deadline)
 {
     struct pollfd one, *polls = n_jobs == 1 ? &one : g_new(struct pollfd, n_jobs);
-    for (size_t i = 0; i < n_jobs; i++)
+    for (size_t i = 0; i < n_jobs; i++) {
+        reply_begin(jobs[i].wire->context);
         job_write(&jobs[i]);
+    }
     bool over;
     do {
         over = true;
@@ -264,6 +266,7 @@ void wire_exchange(struct wire_job *jobs, size_t n_jobs, struct deadline deadlin
         else if (!jobs[i].error && !jobs[i].written)
             fault_errno(&jobs[i].error, jobs[i].wire->name, EPROTO); /* answered before it was asked */
         jobs[i].wire->last_used = g_get_monotonic_time();
+        reply_end(jobs[i].wire->context);
     }
     if (polls != &one)
         g_free(polls);
