@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/units.h"
 #include "store/turn.h"
 
@@ -161,6 +162,8 @@ static int make_folder(const char *path, bool *made_out)
     return errno == EEXIST ? 0 : errno;
 }
 
+static const char *const file_names[] = { "data.mdb", "lock.mdb" };
+
 /* LMDB would make a lock file even where it only reads: a folder without a store is none of ours. */
 static int find_store(const char *path)
 {
@@ -170,13 +173,33 @@ static int find_store(const char *path)
     return code == ENOENT ? MISSING : code;
 }
 
+/* In a folder that was made just now: the group may use them, whatever the umask. */
 static void share_files(const char *path)
 {
-    static const char *const names[] = { "data.mdb", "lock.mdb" };
-    for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
-        g_autofree char *file = g_build_filename(path, names[i], NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(file_names); i++) {
+        g_autofree char *file = g_build_filename(path, file_names[i], NULL);
         (void)chmod(file, 0660);
     }
+}
+
+/*
+ * What root makes belongs to whoever has the folder above: the daemon, which never runs as root, must be able
+ * to use it. The folder changes hands last: until then nobody else can put a file into it.
+ */
+static void hand_over(const char *path)
+{
+    struct stat above;
+    g_autofree char *parent = g_path_get_dirname(path);
+    if (geteuid() != 0 || stat(parent, &above) != 0 || above.st_uid == 0)
+        return;
+    bool done = true;
+    for (size_t i = 0; i < G_N_ELEMENTS(file_names); i++) {
+        g_autofree char *file = g_build_filename(path, file_names[i], NULL);
+        done &= lchown(file, above.st_uid, above.st_gid) == 0;
+    }
+    done &= lchown(path, above.st_uid, above.st_gid) == 0;
+    if (!done)
+        log_warning("lmdb:%s is root's: %s: chown it to the daemon's user", path, g_strerror(errno));
 }
 
 static uint64_t page_multiple(uint64_t size)
@@ -200,8 +223,10 @@ static int open_handle(struct lmdb_env *env, bool made)
         mdb_env_close(env->env);
         return code;
     }
-    if (made)
+    if (made) {
         share_files(env->path);
+        hand_over(env->path);
+    }
     int fd;
     mdb_env_get_fd(env->env, &fd);
     env->turn = turn_new(fd);

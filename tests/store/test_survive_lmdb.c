@@ -487,6 +487,31 @@ static void the_group_may_use_what_was_made(void **state)
     assert_int_equal(mode_of(w->path, "lock.mdb"), 0660);
 }
 
+static uid_t owner_of(const char *folder, const char *name)
+{
+    g_autofree char *path = g_build_filename(folder, name, NULL);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_uid;
+}
+
+static void what_root_makes_belongs_to_the_owner_of_the_folder_above(void **state)
+{
+    struct world *w = *state;
+    if (geteuid() != 0)
+        skip();
+    g_autofree char *home = g_build_filename(w->folder, "home", NULL);
+    g_autofree char *path = g_build_filename(home, "store", NULL);
+    g_autofree char *url = g_strconcat("lmdb:", path, NULL);
+    assert_int_equal(mkdir(home, 0755), 0);
+    assert_int_equal(chown(home, 65534, 65534), 0);
+    w->store = open_or_fail(w, url);
+    assert_int_equal(owner_of(path, ""), 65534);
+    assert_int_equal(owner_of(path, "data.mdb"), 65534);
+    assert_int_equal(owner_of(path, "lock.mdb"), 65534);
+    assert_int_equal(owner_of(home, ""), 65534);
+}
+
 static void what_cannot_be_opened_is_said(void **state)
 {
     struct world *w = *state;
@@ -552,6 +577,7 @@ int main(void)
         TEST(many_threads_read_while_the_map_grows),
         TEST(batches_of_threads_follow_each_other),
         TEST(the_group_may_use_what_was_made),
+        TEST(what_root_makes_belongs_to_the_owner_of_the_folder_above),
         TEST(what_cannot_be_opened_is_said),
         TEST(what_is_not_there_is_empty_and_stays_away),
     };
