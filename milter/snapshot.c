@@ -75,33 +75,6 @@ static void copy_settings(struct snapshot *s)
     };
 }
 
-static const char *null_if_empty(const char *text)
-{
-    return *text ? text : NULL;
-}
-
-static struct store *open_store(const struct snapshot *s, GError **error)
-{
-    const struct config *c = s->config;
-    struct store_options options = store_default_options;
-    options.url = c->store.url;
-    options.password_file = null_if_empty(c->store.password_file);
-    options.read_url = null_if_empty(c->store.read_url);
-    options.tls_ca = null_if_empty(c->store.tls_ca);
-    options.tls_cert = null_if_empty(c->store.tls_cert);
-    options.tls_key = null_if_empty(c->store.tls_key);
-    options.tls_name = null_if_empty(c->store.tls_name);
-    options.timeout = c->store.timeout;
-    options.ttl = c->store.ttl;
-    options.quorum = c->report.quorum;
-    options.trusted = (const char *const *)c->report.trusted;
-    options.clean_share = c->report.clean_share;
-    options.clean_days = c->report.clean_days;
-    options.wait_replicas = c->store.wait_replicas;
-    options.simhash_tables = c->store.simhash_tables;
-    return store_open(&options, s->lexicon, error);
-}
-
 /* Files whose content may have changed while their names did not: a new password, renewed certificates. */
 static bool has_files(const struct config *c)
 {
@@ -127,7 +100,8 @@ static bool take_store(struct holder *next, struct snapshot *previous, GError **
         next->shared = ((struct holder *)previous)->shared;
         g_atomic_ref_count_inc(&next->shared->references);
     } else {
-        struct store *store = open_store(s, error);
+        const struct store_options options = store_configured(s->config);
+        struct store *store = store_open(&options, s->lexicon, error);
         if (!store)
             return false;
         next->shared = g_new0(struct shared_store, 1);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "store/deadline.h"
 #include "store/internal.h"
 
 /*
@@ -103,9 +104,8 @@ static void *run(void *data)
     struct clean *clean = data;
     pthread_mutex_lock(&clean->mutex);
     for (bool last = false; !last;) {
-        const gint64 next = g_get_monotonic_time() + PAUSE;
-        const struct timespec until = { next / G_USEC_PER_SEC, next % G_USEC_PER_SEC * 1000 };
-        while (!clean->stop && pthread_cond_timedwait(&clean->wake, &clean->mutex, &until) == 0)
+        const struct deadline next = { .end = g_get_monotonic_time() + PAUSE };
+        while (!clean->stop && deadline_wait(next, &clean->wake, &clean->mutex))
             ;
         last = clean->stop;
         write_some(clean);
@@ -138,11 +138,7 @@ struct clean *clean_start(struct store *store)
     struct clean *clean = g_new0(struct clean, 1);
     clean->store = store;
     pthread_mutex_init(&clean->mutex, NULL);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&clean->wake, &attributes);
-    pthread_condattr_destroy(&attributes);
+    deadline_cond_init(&clean->wake);
     return clean;
 }
 

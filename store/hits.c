@@ -1,6 +1,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "store/deadline.h"
 #include "store/internal.h"
 
 /*
@@ -102,9 +103,8 @@ static GHashTable *wait_for_some(struct hits *hits, gint64 last)
     pthread_mutex_lock(&hits->mutex);
     while (!hits->stop && g_hash_table_size(hits->waiting) == 0)
         pthread_cond_wait(&hits->wake, &hits->mutex);
-    const gint64 next = last + PAUSE;
-    const struct timespec until = { next / G_USEC_PER_SEC, next % G_USEC_PER_SEC * 1000 };
-    while (!hits->stop && pthread_cond_timedwait(&hits->wake, &hits->mutex, &until) == 0)
+    const struct deadline next = { .end = last + PAUSE };
+    while (!hits->stop && deadline_wait(next, &hits->wake, &hits->mutex))
         ;
     GHashTable *table = hits->waiting;
     hits->waiting = g_hash_table_new(NULL, NULL);
@@ -135,11 +135,7 @@ struct hits *hits_start(struct store *store)
     hits->store = store;
     hits->waiting = g_hash_table_new(NULL, NULL);
     pthread_mutex_init(&hits->mutex, NULL);
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&hits->wake, &attributes);
-    pthread_condattr_destroy(&attributes);
+    deadline_cond_init(&hits->wake);
     return hits;
 }
 

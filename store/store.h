@@ -46,6 +46,10 @@ struct store_options {
 
 extern const struct store_options store_default_options;
 
+/* What the configuration says; strings are the configuration's. */
+struct config;
+struct store_options store_configured(const struct config *config);
+
 /*
  * Opens a store for one lexicon. Keys of other lexicons are never seen. The lexicon is referenced. A
  * server that is down is not an error here: the first call says so.

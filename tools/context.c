@@ -154,35 +154,20 @@ bool context_open_lexicon(struct context *context, GError **error)
     return context->lexicon != NULL;
 }
 
-static const char *or_null(const char *text)
-{
-    return text && *text ? text : NULL;
-}
-
 struct store_options context_store_options(const struct context *context, bool read_only)
 {
-    const struct config *config = context->config;
-    struct store_options options = store_default_options;
-    options.url = context_store_url(context);
-    /* The password and the replica of the config belong to the config's URL. */
-    options.password_file = context->store_url ? NULL : or_null(config->store.password_file);
-    options.read_url = context->store_url || !read_only ? NULL : or_null(config->store.read_url);
-    /* Those who gave another URL may mean a server without TLS. */
-    if (!context->store_url || g_str_has_prefix(context->store_url, "rediss")) {
-        options.tls_ca = or_null(config->store.tls_ca);
-        options.tls_cert = or_null(config->store.tls_cert);
-        options.tls_key = or_null(config->store.tls_key);
-        options.tls_name = or_null(config->store.tls_name);
-    }
-    options.timeout = config->store.timeout;
-    options.ttl = config->store.ttl;
-    options.quorum = config->report.quorum;
-    options.trusted = (const char *const *)config->report.trusted;
-    options.clean_share = config->report.clean_share;
-    options.clean_days = config->report.clean_days;
-    options.wait_replicas = config->store.wait_replicas;
-    options.simhash_tables = config->store.simhash_tables;
+    struct store_options options = store_configured(context->config);
     options.read_only = read_only;
+    if (!read_only)
+        options.read_url = NULL;
+    if (!context->store_url)
+        return options;
+    /* The password and the replica of the config belong to the config's URL. */
+    options.url = context->store_url;
+    options.password_file = options.read_url = NULL;
+    /* Those who gave another URL may mean a server without TLS. */
+    if (!g_str_has_prefix(context->store_url, "rediss"))
+        options.tls_ca = options.tls_cert = options.tls_key = options.tls_name = NULL;
     return options;
 }
 

@@ -7,27 +7,11 @@
 #include <pthread.h>
 
 #include "base/error.h"
-#include "tests/store/servers.h"
+#include "tests/store/common_server.h"
 #include "tests/store/talk.h"
 
 #define UNAVAILABLE REFRAIN_ERROR_UNAVAILABLE
 #define REFUSED     REFRAIN_ERROR_REFUSED
-
-static struct servers_redis *common; /* for tests that leave it as it was */
-
-static int start_common(void **state)
-{
-    (void)state;
-    common = servers_start("enable-debug-command yes\ndatabases 4");
-    return 0;
-}
-
-static int stop_common(void **state)
-{
-    (void)state;
-    servers_stop(&common);
-    return 0;
-}
 
 static void a_wrong_type_is_the_commands_own_error(void **state)
 {

@@ -8,27 +8,11 @@
 #include <pthread.h>
 
 #include "base/error.h"
+#include "tests/store/common_server.h"
 #include "tests/store/impostor.h"
-#include "tests/store/servers.h"
 #include "tests/store/talk.h"
 
 #define UNAVAILABLE REFRAIN_ERROR_UNAVAILABLE
-
-static struct servers_redis *common; /* for tests that leave it as it was */
-
-static int start_common(void **state)
-{
-    (void)state;
-    common = servers_start("enable-debug-command yes\ndatabases 4");
-    return 0;
-}
-
-static int stop_common(void **state)
-{
-    (void)state;
-    servers_stop(&common);
-    return 0;
-}
 
 static void a_server_that_is_not_there_is_named(void **state)
 {
