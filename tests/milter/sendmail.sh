@@ -1,4 +1,4 @@
-# Sourced: a private Sendmail 8.17. Its Debian packages conflict with Postfix's, so they are unpacked into the
+# Sourced: a private Sendmail. Its Debian packages conflict with Postfix's, so they are unpacked into the
 # build folder and never installed. Own configuration, queue and port; its own view of /etc/hosts and of the
 # host's name, because it sleeps for a minute when its name has no dot. Mail goes to $dir/mail/USER.
 
