@@ -129,16 +129,27 @@ static void watch_descriptors(struct filter *filter, bool *warned)
 
 /* --- the loop --------------------------------------------------------------------------------------- */
 
-/* A second signal ends the wait. */
+/* Until no mail is under way, or the time is over. A second signal ends the wait: false. */
+static bool await_mails(struct filter *filter, int64_t end)
+{
+    while (atomic_load(&filter->under_way) > 0 && g_get_monotonic_time() < end)
+        if (wait_for_signal(DRAIN_STEP_MS * 1000) != 0)
+            return false;
+    return true;
+}
+
+/* Mail that begins meanwhile is still judged; then the slot is emptied, and what was quicker is waited for.
+ */
 static void drain(struct filter *filter)
 {
     int64_t end = g_get_monotonic_time() + DRAIN_SECONDS * G_USEC_PER_SEC;
     sd_notify(0, "STOPPING=1");
     socket_remove();
     log_info("stopping: %d messages under way", atomic_load(&filter->under_way));
-    while (atomic_load(&filter->under_way) > 0 && g_get_monotonic_time() < end)
-        if (wait_for_signal(DRAIN_STEP_MS * 1000) != 0)
-            break;
+    bool patient = await_mails(filter, end);
+    snapshot_slot_empty(filter->slot);
+    if (patient)
+        await_mails(filter, end);
 }
 
 static int64_t wake_interval(void)

@@ -27,6 +27,8 @@ static const char *macro(SMFICTX *ctx, const char *name)
 static bool wants_quarantine(void)
 {
     struct snapshot *snapshot = snapshot_slot_get(filter->slot);
+    if (!snapshot)
+        return false;
     const struct config *config = snapshot->config;
     bool wants = config->action.on_tag == CONFIG_ACTION_QUARANTINE ||
                  config->action.on_reject == CONFIG_ACTION_QUARANTINE;
@@ -118,22 +120,29 @@ static sfsistat on_connect(SMFICTX *ctx, char *host, struct sockaddr *client)
 
 /* --- the message ------------------------------------------------------------------------------------ */
 
+/* Who sees that no mail is under way has what it held for himself. */
 static void end_mail(struct session *session)
 {
-    if (session->mail.arena)
-        atomic_fetch_sub(&filter->under_way, 1);
+    bool begun = session->mail.arena != NULL;
     session_end(session);
+    if (begun)
+        atomic_fetch_sub(&filter->under_way, 1);
 }
 
+/* Without a snapshot the process is about to go: the mail passes, if its end is ever asked about. */
 static sfsistat on_mail(SMFICTX *ctx, char **args)
 {
     struct session *session = session_of(ctx);
     end_mail(session);
     atomic_fetch_add(&filter->under_way, 1);
     struct snapshot *snapshot = snapshot_slot_get(filter->slot);
-    bool authenticated = *macro(ctx, "{auth_authen}") || *macro(ctx, "{auth_type}");
-    session_mail(session, snapshot, args[0] ? args[0] : "", authenticated);
-    snapshot_unref(snapshot);
+    if (snapshot) {
+        bool authenticated = *macro(ctx, "{auth_authen}") || *macro(ctx, "{auth_type}");
+        session_mail(session, snapshot, args[0] ? args[0] : "", authenticated);
+        snapshot_unref(snapshot);
+    } else {
+        atomic_fetch_sub(&filter->under_way, 1);
+    }
     return reply_or_not(session, SMFIP_NR_MAIL);
 }
 

@@ -53,7 +53,9 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         return answer(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain", g_strdup("GET only\n"));
     struct snapshot *snapshot = snapshot_slot_get(server->slot);
     enum MHD_Result result;
-    if (strcmp(url, "/metrics") == 0)
+    if (!snapshot)
+        result = answer(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain", g_strdup("stopping\n"));
+    else if (strcmp(url, "/metrics") == 0)
         result = answer(connection, MHD_HTTP_OK, "text/plain; version=0.0.4",
                         metrics_print(server->metrics, snapshot));
     else if (strcmp(url, "/healthz") == 0)

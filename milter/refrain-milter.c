@@ -98,7 +98,7 @@ static int serve(const struct snapshot_source *source, struct snapshot *snapshot
 {
     g_autoptr(GError) error = NULL;
     const struct config *config = snapshot->config;
-    /* Sessions hold on to it until the very end of the process. */
+    /* Sessions hold on to it, and to its slot, until the very end of the process. */
     struct filter *filter = g_new0(struct filter, 1);
     struct metrics_server *server = NULL;
     filter->slot = snapshot_slot_new(snapshot);
@@ -117,7 +117,7 @@ static int serve(const struct snapshot_source *source, struct snapshot *snapshot
     if (*config->milter.pid_file)
         unlink(config->milter.pid_file);
     metrics_server_stop(server);
-    snapshot_slot_free(filter->slot); /* with the last mail gone, this writes the hits that are left */
+    snapshot_slot_empty(filter->slot);
     return status;
 }
 
@@ -160,7 +160,7 @@ static int run(const struct options *options)
     if (!snapshot)
         return complain(error, EX_CONFIG);
     int status = serve(&source, snapshot);
-    snapshot_unref(snapshot);
+    snapshot_unref(snapshot); /* with the last mail gone, this writes the hits that are left */
     leave(status);
     return status;
 }

@@ -201,25 +201,27 @@ struct snapshot_slot *snapshot_slot_new(struct snapshot *first)
 struct snapshot *snapshot_slot_get(struct snapshot_slot *slot)
 {
     g_mutex_lock(&slot->mutex);
-    struct snapshot *snapshot = snapshot_ref(slot->current);
+    struct snapshot *snapshot = slot->current ? snapshot_ref(slot->current) : NULL;
     g_mutex_unlock(&slot->mutex);
     return snapshot;
 }
 
-void snapshot_slot_put(struct snapshot_slot *slot, struct snapshot *next)
+/* Takes over the reference. */
+static void replace_current(struct snapshot_slot *slot, struct snapshot *next)
 {
     g_mutex_lock(&slot->mutex);
     struct snapshot *last = slot->current;
-    slot->current = snapshot_ref(next);
+    slot->current = next;
     g_mutex_unlock(&slot->mutex);
     snapshot_unref(last);
 }
 
-void snapshot_slot_free(struct snapshot_slot *slot)
+void snapshot_slot_put(struct snapshot_slot *slot, struct snapshot *next)
 {
-    if (!slot)
-        return;
-    snapshot_unref(slot->current);
-    g_mutex_clear(&slot->mutex);
-    g_free(slot);
+    replace_current(slot, snapshot_ref(next));
+}
+
+void snapshot_slot_empty(struct snapshot_slot *slot)
+{
+    replace_current(slot, NULL);
 }

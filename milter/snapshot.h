@@ -47,8 +47,10 @@ void snapshot_unref(struct snapshot *snapshot);
 /* The place of the current one. */
 struct snapshot_slot;
 struct snapshot_slot *snapshot_slot_new(struct snapshot *first);
-struct snapshot *snapshot_slot_get(struct snapshot_slot *slot); /* a reference: unref it */
+struct snapshot *snapshot_slot_get(struct snapshot_slot *slot); /* a reference: unref it; NULL once emptied */
 void snapshot_slot_put(struct snapshot_slot *slot, struct snapshot *next);
-void snapshot_slot_free(struct snapshot_slot *slot);
+
+/* At the end. The slot itself stays, for sessions that come to it until the process is gone. */
+void snapshot_slot_empty(struct snapshot_slot *slot);
 
 #endif

@@ -49,4 +49,20 @@ settled=$(rss 1) last=$(rss 2)
 [ -n "$sanitized" ] || check "memory does not grow once it is filled" [ "${last:-0}" -le $((${settled:-0} * 110 / 100 + 4096)) ]
 check "no session is left" await eval 'get /metrics | grep -qE "^refrain_connections 0"'
 check "the daemon ends well" stop_milter
+
+# What begins while it stops must find nothing that is gone: sanitizers see it. The MTA's side may break off.
+for pause in 0.3 0.5 0.7; do
+    LD_PRELOAD=${TSAN_LOCKS-} "$BUILDDIR/refrain-milter" -c "$dir/refrain.conf" 2>"$dir/milter.log" &
+    milter_pid=$!
+    pids="$pids $milter_pid"
+    await [ -S "$dir/socket/milter.sock" ] || die "refrain-milter does not start again"
+    "$load" -c 2 -n 1000000 "$socket" "$mails" >/dev/null 2>&1 &
+    load_pid=$!
+    pids="$pids $load_pid"
+    await eval 'get /metrics | grep -qE "^refrain_messages_total.* [1-9]"'
+    sleep $pause # not to wait for something, but to hit another moment
+    check "it ends well under load, after $pause s of it" stop_milter
+    kill $load_pid 2>/dev/null
+    wait $load_pid
+done
 done_testing
