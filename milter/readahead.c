@@ -14,6 +14,8 @@
  * bytes that libmilter has not asked for yet; an idle one has none. libmilter hands a connection from thread
  * to thread under a lock of its own, and never lets two of them read from it, so that a buffer needs no lock.
  *
+ * An MTA that hangs up is noticed when what it had sent before is used up, not earlier.
+ *
  * `configure` makes sure that this libmilter reads by these calls; --disable-read-ahead goes without.
  */
 #include <poll.h>
@@ -73,12 +75,9 @@ int __wrap_close(int fd)
     return __real_close(fd);
 }
 
-/* As many bytes as the kernel has; read()'s result. */
-static ssize_t fill(int fd)
+/* As many bytes as the kernel has, into a new buffer, which goes if there are none; read()'s result. */
+static ssize_t fill(int fd, struct ahead *ahead)
 {
-    struct ahead *ahead = malloc(sizeof *ahead);
-    if (!ahead)
-        return -1; /* errno is ENOMEM */
     ssize_t got = __real_read(fd, ahead->bytes, BYTES);
     if (got <= 0) {
         free(ahead);
@@ -97,10 +96,12 @@ ssize_t __wrap_read(int fd, void *bytes, size_t n)
     if (!ahead || (ahead == &none && n >= BYTES))
         return __real_read(fd, bytes, n);
     if (ahead == &none) {
-        ssize_t got = fill(fd);
+        ahead = malloc(sizeof *ahead);
+        if (!ahead)
+            return __real_read(fd, bytes, n);
+        ssize_t got = fill(fd, ahead);
         if (got <= 0)
             return got;
-        ahead = get(fd);
     }
     if (n > ahead->n - ahead->at)
         n = ahead->n - ahead->at;

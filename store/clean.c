@@ -173,30 +173,26 @@ bool clean_totals(struct store *store, uint32_t out[STORE_CLEAN_DAYS], GError **
 }
 
 /*
- * Clean messages of all days, as they were at most PAUSE ago: where there are too few to say anything, as in
- * a store that is being filled, a report need not ask for the counters of its hashes.
+ * Where there were too few clean messages to say anything a moment ago, as in a store that is being filled, a
+ * report need not ask for the counters of its hashes.
  */
-static bool read_total(struct store *store, uint64_t *total_out, GError **error)
+static bool was_little(struct clean *clean, uint64_t *total_out)
 {
-    struct clean *clean = store->clean;
-    uint32_t totals[STORE_CLEAN_DAYS];
-    gint64 now = g_get_monotonic_time();
     pthread_mutex_lock(&clean->mutex);
-    bool known = clean->asked && now - clean->asked < PAUSE;
-    *total_out = clean->total;
+    bool little =
+        clean->asked && g_get_monotonic_time() - clean->asked < PAUSE && clean->total < STORE_CLEAN_MIN;
+    if (little)
+        *total_out = clean->total;
     pthread_mutex_unlock(&clean->mutex);
-    if (known)
-        return true;
-    if (!clean_totals(store, totals, error))
-        return false;
-    *total_out = 0;
-    for (unsigned i = 0; i < STORE_CLEAN_DAYS; i++)
-        *total_out += totals[i];
+    return little;
+}
+
+static void note_total(struct clean *clean, uint64_t total)
+{
     pthread_mutex_lock(&clean->mutex);
-    clean->asked = now;
-    clean->total = *total_out;
+    clean->asked = g_get_monotonic_time();
+    clean->total = total;
     pthread_mutex_unlock(&clean->mutex);
-    return true;
 }
 
 static int highest_first(const void *a, const void *b)
@@ -237,10 +233,9 @@ bool store_commonness(struct store *store, const struct signature_set *signature
                       struct store_commonness *out, GError **error)
 {
     *out = (struct store_commonness) { 0 };
-    if (store->clean_share > 0 && store->clean && !read_total(store, &out->clean, error))
-        return false;
-    bool enough = !store->clean || out->clean >= STORE_CLEAN_MIN;
-    for (unsigned i = 0; i < signatures->n && store->clean_share > 0 && enough; i++) {
+    if (store->clean && was_little(store->clean, &out->clean))
+        return true;
+    for (unsigned i = 0; i < signatures->n && store->clean_share > 0; i++) {
         uint32_t rows[ROWS_MAX] = { 0 }, counts[STORE_CLEAN_DAYS * ROWS_MAX];
         unsigned n = 1 + rows_of(&signatures->v[i], rows + 1);
         if (n == 1)
@@ -248,6 +243,8 @@ bool store_commonness(struct store *store, const struct signature_set *signature
         if (!read_counts(store, rows, n, counts, error))
             return false;
         struct store_commonness by_view = commonness_of(store, counts, n);
+        if (store->clean)
+            note_total(store->clean, by_view.clean);
         if (by_view.too_common >= out->too_common && by_view.share >= out->share)
             *out = by_view;
     }

@@ -178,33 +178,89 @@ static bool is_of_doubtful(struct expiry *expiry, const struct backend_member *m
     return bsearch(&number, expiry->doubtful->data, expiry->doubtful->len, sizeof number, by_value) != NULL;
 }
 
-static bool look_through_some(struct expiry *expiry, uint32_t base, doubt is_doubtful, GError **error)
+static bool fetch(struct expiry *expiry, const uint32_t *buckets, unsigned n, struct backend_set *sets,
+                  GError **error)
 {
     struct store *store = expiry->store;
-    uint64_t end = base + (UINT64_C(1) << store->bucket_bits);
+    arena_reset(expiry->arena);
+    return store->backend->ops->sets(store->backend, expiry->arena, BACKEND_READ_LAST, buckets, n, sets,
+                                     store->patience, error);
+}
+
+static bool remove_all(struct expiry *expiry, const struct backend_member *suspects, unsigned n,
+                       GError **error)
+{
     bool ok = true;
-    for (uint64_t first = base; ok && first < end; first += BUCKETS_AT_ONCE) {
+    for (unsigned i = 0; ok && i < n; i += BUCKETS_AT_ONCE)
+        ok = remove_orphans(expiry, suspects + i, MIN(n - i, BUCKETS_AT_ONCE), error);
+    return ok;
+}
+
+/* A set that somebody else made a giant is seen in parts: what is nobody's goes, until it is all to be seen.
+ */
+static bool thin_out(struct expiry *expiry, uint32_t bucket, GError **error)
+{
+    uint64_t before;
+    bool giant = true;
+    do {
+        struct backend_set set;
+        unsigned n = 0;
+        before = expiry->healed;
+        if (!fetch(expiry, &bucket, 1, &set, error))
+            return false;
+        giant = set.n > MEMBERS_OF_ONE_SET;
+        struct backend_member *suspects = arena_alloc(expiry->arena, set.n * sizeof *suspects + 1);
+        for (unsigned i = 0; i < set.n; i++)
+            if (!account_of(expiry, members_number(set.members[i])))
+                suspects[n++] = (struct backend_member) { bucket, set.members[i] };
+        if (!remove_all(expiry, suspects, n, error))
+            return false;
+    } while (giant && expiry->healed > before);
+    return true;
+}
+
+/* The members of some sets that are in doubt; NULL with the error. */
+static struct backend_member *find_suspects(struct expiry *expiry, const uint32_t *buckets, unsigned n,
+                                            doubt is_doubtful, unsigned *n_out, GError **error)
+{
+    struct backend_set sets[BUCKETS_AT_ONCE];
+    bool giants = false;
+    unsigned total = 0;
+    if (!fetch(expiry, buckets, n, sets, error))
+        return NULL;
+    for (unsigned i = 0; i < n; i++)
+        if (sets[i].n > MEMBERS_OF_ONE_SET) {
+            giants = true;
+            if (!thin_out(expiry, buckets[i], error))
+                return NULL;
+        }
+    if (giants && !fetch(expiry, buckets, n, sets, error))
+        return NULL;
+    for (unsigned i = 0; i < n; i++)
+        total += sets[i].n;
+    struct backend_member *suspects = arena_alloc(expiry->arena, (total + 1) * sizeof *suspects);
+    *n_out = 0;
+    for (unsigned i = 0; i < n; i++)
+        for (unsigned j = 0; j < sets[i].n; j++) {
+            suspects[*n_out] = (struct backend_member) { buckets[i], sets[i].members[j] };
+            *n_out += is_doubtful(expiry, &suspects[*n_out]);
+        }
+    return suspects;
+}
+
+static bool look_through_some(struct expiry *expiry, uint32_t base, doubt is_doubtful, GError **error)
+{
+    uint64_t end = base + (UINT64_C(1) << expiry->store->bucket_bits);
+    for (uint64_t first = base; first < end; first += BUCKETS_AT_ONCE) {
         uint32_t buckets[BUCKETS_AT_ONCE];
-        struct backend_set sets[BUCKETS_AT_ONCE];
-        unsigned n = (unsigned)MIN(BUCKETS_AT_ONCE, end - first), n_suspects = 0, total = 0;
-        arena_reset(expiry->arena);
+        unsigned n = (unsigned)MIN(BUCKETS_AT_ONCE, end - first), n_suspects;
         for (unsigned i = 0; i < n; i++)
             buckets[i] = (uint32_t)(first + i);
-        ok = store->backend->ops->sets(store->backend, expiry->arena, BACKEND_READ_LAST, buckets, n, sets,
-                                       store->patience, error);
-        for (unsigned i = 0; ok && i < n; i++)
-            total += sets[i].n;
-        struct backend_member *suspects =
-            ok ? arena_alloc(expiry->arena, total * sizeof *suspects + 1) : NULL;
-        for (unsigned i = 0; ok && i < n; i++)
-            for (unsigned j = 0; j < sets[i].n; j++) {
-                suspects[n_suspects] = (struct backend_member) { buckets[i], sets[i].members[j] };
-                n_suspects += is_doubtful(expiry, &suspects[n_suspects]);
-            }
-        for (unsigned i = 0; ok && i < n_suspects; i += BUCKETS_AT_ONCE)
-            ok = remove_orphans(expiry, suspects + i, MIN(n_suspects - i, BUCKETS_AT_ONCE), error);
+        struct backend_member *suspects = find_suspects(expiry, buckets, n, is_doubtful, &n_suspects, error);
+        if (!suspects || !remove_all(expiry, suspects, n_suspects, error))
+            return false;
     }
-    return ok;
+    return true;
 }
 
 static bool look_through_sets(struct expiry *expiry, doubt is_doubtful, GError **error)

@@ -13,7 +13,7 @@ static const struct fault {
     const char *begin;
     enum fault_kind kind;
     enum refrain_error code;
-    const char *sentence;
+    const char *sentence; /* NULL: that the user may not, with what he may not */
 } faults[] = {
     { "MOVED ", FAULT_MOVED, REFUSED,
       "it is part of a cluster: write redis-cluster://host:port in the store URL" },
@@ -43,9 +43,7 @@ static const struct fault {
       "it has no password, but one was given: take it out of the store URL and password-file" },
     { "NOAUTH", FAULT_SERVER, REFUSED,
       "it wants a password: set password-file, or put it into the store URL" },
-    { "NOPERM", FAULT_SERVER, REFUSED,
-      "the user may not do this: give it the commands and keys named in the operator's guide with ACL "
-      "SETUSER" },
+    { "NOPERM", FAULT_SERVER, REFUSED, NULL },
     { "DENIED", FAULT_SERVER, REFUSED,
       "it runs in protected mode: set a password or bind address there, or use a UNIX socket" },
     { "OOM ", FAULT_SERVER, REFUSED, "its memory is full: raise maxmemory there, or shorten ttl" },
@@ -85,19 +83,30 @@ static bool say(GError **error, enum refrain_error code, const char *server, con
     return false;
 }
 
+/* What it answered, fit for a line; free it. */
+static char *quote(const redisReply *reply)
+{
+    char *text = g_strndup(reply->str, MIN(reply->len, 160));
+    for (char *c = text; *c; c++)
+        if (g_ascii_iscntrl(*c))
+            *c = '?';
+    return text;
+}
+
 bool fault_reply(GError **error, const char *server, const redisReply *reply, bool secret)
 {
     const struct fault *fault = find(reply);
-    if (fault)
+    if (fault && fault->sentence)
         return say(error, fault->code, server, fault->sentence);
     if (secret)
         return say(error, REFUSED, server,
                    "it does not accept the password: check user, password and its ACL");
-    g_autofree char *quote = g_strndup(reply->str, MIN(reply->len, 160));
-    for (char *c = quote; *c; c++)
-        if (g_ascii_iscntrl(*c))
-            *c = '?';
-    g_autofree char *sentence = g_strdup_printf("it answered \"%s\": see its log", quote);
+    g_autofree char *answer = quote(reply);
+    g_autofree char *sentence = g_strdup_printf(
+        fault ? "the user may not do this (\"%s\"): give it with ACL SETUSER the commands and keys that "
+                "doc/store.md names"
+              : "it answered \"%s\": see its log",
+        answer);
     return say(error, REFUSED, server, sentence);
 }
 

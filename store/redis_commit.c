@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "store/campaign.h"
+#include "store/deadline.h"
 
 /*
  * KEYS: the hash of the record; on one server also rf:lexicons, the sets to check, to take from, to add to.
@@ -52,6 +53,11 @@ static const char count_script[] =
 static struct redis_backend *self_of(struct backend *backend)
 {
     return (struct redis_backend *)backend;
+}
+
+static int64_t time_left(struct deadline deadline)
+{
+    return MAX(deadline_left(deadline), 1);
 }
 
 static void put_revision(struct redis_batch *batch, const struct backend_change *change)
@@ -170,12 +176,23 @@ static void put_read_back(struct redis_backend *self, struct redis_batch *batch,
 
 #define NOT_KNOWN (-1) /* the result of a script that the server does not remember */
 
-/*
- * Runs the scripts of those changes whose result is NOT_KNOWN; *again_out: a server wants to be told the
- * text. It forgets when it restarts, and on each failover another one is asked.
- */
+/* What came of one change. False: an error. */
+static bool take_result(redisReply *reply, redisReply *record, bool with_text, struct backend_change *change,
+                        long long *result_out, GError **error)
+{
+    if (!with_text && reply->type == REDIS_REPLY_ERROR && g_str_has_prefix(reply->str, "NOSCRIPT"))
+        return true;
+    if (!link_check(&reply, 1, error) || (record && !link_check(&record, 1, error)))
+        return false;
+    *result_out = reply->integer;
+    change->done = reply->integer != 0;
+    change->kept = record && record->type == REDIS_REPLY_STRING && record->str[0] == CAMPAIGN_FORMAT;
+    return true;
+}
+
+/* Runs the scripts of those changes whose result is not known yet. */
 static bool run_scripts(struct redis_backend *self, struct arena *arena, struct backend_change *changes,
-                        unsigned n, bool with_text, int64_t timeout, long long *results, bool *again_out,
+                        unsigned n, bool with_text, struct deadline deadline, long long *results,
                         GError **error)
 {
     struct redis_batch batch;
@@ -186,41 +203,33 @@ static bool run_scripts(struct redis_backend *self, struct arena *arena, struct 
             put_change(self, &batch, &changes[i], with_text);
             put_read_back(self, &batch, &changes[i]);
         }
-    *again_out = false;
-    if (!redis_run_write(self, &batch, timeout, &replies, error))
-        return false;
-    for (unsigned i = 0, next = 0; i < n; i++) {
-        if (results[i] != NOT_KNOWN)
-            continue;
-        const redisReply *result = replies[next++], *record = changes[i].read_back ? replies[next++] : NULL;
-        if (!with_text && result->type == REDIS_REPLY_ERROR && g_str_has_prefix(result->str, "NOSCRIPT")) {
-            *again_out = true;
-            continue;
+    bool ok = redis_run_write(self, &batch, time_left(deadline), &replies, error);
+    for (unsigned i = 0, next = 0; ok && i < n; i++)
+        if (results[i] == NOT_KNOWN) {
+            redisReply *reply = replies[next++], *record = changes[i].read_back ? replies[next++] : NULL;
+            ok = take_result(reply, record, with_text, &changes[i], &results[i], error);
         }
-        if (!link_check((redisReply *const *)&result, 1, error) ||
-            (record && !link_check((redisReply *const *)&record, 1, error)))
-            return false;
-        results[i] = result->integer;
-        changes[i].done = results[i] != 0;
-        changes[i].kept = record && record->type == REDIS_REPLY_STRING && record->str[0] == CAMPAIGN_FORMAT;
-    }
-    return true;
+    return ok;
 }
 
-/* Runs the scripts of all changes, *results_out: what they returned. */
+/*
+ * Runs the scripts of all changes, *results_out: what they returned. Servers forget scripts when they
+ * restart, and after a failover another one is asked: those that do not know it are told the text.
+ */
 static bool run_changes(struct redis_backend *self, struct arena *arena, struct backend_change *changes,
-                        unsigned n, int64_t timeout, long long *results_out, GError **error)
+                        unsigned n, struct deadline deadline, long long *results_out, GError **error)
 {
-    bool again;
     for (unsigned i = 0; i < n; i++)
         results_out[i] = NOT_KNOWN;
-    return run_scripts(self, arena, changes, n, false, timeout, results_out, &again, error) &&
-           (!again || run_scripts(self, arena, changes, n, true, timeout, results_out, &again, error));
+    bool ok = run_scripts(self, arena, changes, n, false, deadline, results_out, error), again = false;
+    for (unsigned i = 0; i < n; i++)
+        again |= results_out[i] == NOT_KNOWN;
+    return ok && (!again || run_scripts(self, arena, changes, n, true, deadline, results_out, error));
 }
 
 /* The part of a change that the script leaves out in a Cluster. */
 static bool run_rest(struct redis_backend *self, struct arena *arena, const struct backend_change *changes,
-                     unsigned n, const long long *results, int64_t timeout, GError **error)
+                     unsigned n, const long long *results, struct deadline deadline, GError **error)
 {
     struct redis_batch batch;
     int64_t by = 0;
@@ -238,8 +247,7 @@ static bool run_rest(struct redis_backend *self, struct arena *arena, const stru
     }
     if (by != 0)
         put_count(self, &batch, by);
-    bool ok = run_members(self, &batch, timeout, error);
-    return ok;
+    return run_members(self, &batch, time_left(deadline), error);
 }
 
 bool redis_commit(struct backend *backend, struct backend_change *changes, unsigned n, int64_t timeout,
@@ -247,10 +255,11 @@ bool redis_commit(struct backend *backend, struct backend_change *changes, unsig
 {
     struct redis_backend *self = self_of(backend);
     struct arena *arena = arena_new();
+    struct deadline deadline = deadline_in(timeout);
     long long *results = ARENA_ARRAY(arena, long long, n);
-    bool ok = (!self->cluster || run_rest(self, arena, changes, n, NULL, timeout, error)) &&
-              run_changes(self, arena, changes, n, timeout, results, error) &&
-              (!self->cluster || run_rest(self, arena, changes, n, results, timeout, error));
+    bool ok = (!self->cluster || run_rest(self, arena, changes, n, NULL, deadline, error)) &&
+              run_changes(self, arena, changes, n, deadline, results, error) &&
+              (!self->cluster || run_rest(self, arena, changes, n, results, deadline, error));
     arena_free(&arena);
     return ok;
 }

@@ -7,11 +7,11 @@ static struct redis_backend *self_of(struct backend *backend)
     return (struct redis_backend *)backend;
 }
 
-/* "used_memory:123\r\n" -> "123". */
+/* "used_memory:123\r\n" -> "123". NULL, which no Redis answers, says nothing. */
 static char *info_value(const char *info, const char *name)
 {
     g_autofree char *start = g_strconcat("\n", name, ":", NULL);
-    const char *at = strstr(info, start);
+    const char *at = info ? strstr(info, start) : NULL;
     if (!at)
         return g_strdup("");
     at += strlen(start);

@@ -146,7 +146,7 @@ static bool read_union(struct redis_backend *self, struct arena *arena, const ui
  * of 0, 1, 2 and 8 members with Redis 7.0: 7, 28, 35 and 75 µs of the server's time, against 13, 30, 31 and
  * 46.
  */
-#define CROWDED (1 * 16)
+#define CROWDED 256 /* in 256ths of a member a set */
 
 static void note_crowd(struct redis_backend *self, const struct backend_set *sets, unsigned n_sets,
                        unsigned n_buckets)
@@ -155,7 +155,8 @@ static void note_crowd(struct redis_backend *self, const struct backend_set *set
     for (unsigned i = 0; i < n_sets; i++)
         members += sets[i].n;
     /* Threads may overwrite each other's: it is an average. */
-    atomic_store_explicit(&self->crowd, (before * 7 + members * 16 / n_buckets) / 8, memory_order_relaxed);
+    unsigned now = members * 256 / n_buckets;
+    atomic_store_explicit(&self->crowd, (before * 7 + now + 4) / 8, memory_order_relaxed);
 }
 
 static bool read_sets(struct backend *backend, struct arena *arena, enum backend_read read,

@@ -24,7 +24,7 @@ struct redis_backend {
     bool cluster;
     unsigned wait_replicas;
     bool unions;       /* no link is to a Cluster: one command may name many keys */
-    atomic_uint crowd; /* members a set in recent look-ups, in sixteenths */
+    atomic_uint crowd; /* members a set in recent look-ups, in 256ths */
     atomic_int_fast64_t mistake_said;
 };
 

@@ -9,10 +9,12 @@
 #if HIREDIS_MAJOR < 1
 
 /*
- *   reader ─┐
- *   root ───┼─▶ pool ──▶ block ──▶ block      what is in replies comes from the newest block; the pool goes
- * with root ───┘                                 the last that holds it: a whole reply, or the reader under
- * way
+ *   reader ──┐
+ *   root ────┼──▶ pool ──▶ block ──▶ block
+ *   root ────┘
+ *
+ * What is in replies comes from the newest block. The pool goes with the last who holds it: a root, which is
+ * a whole reply, or the reader while an exchange is under way.
  */
 #define BLOCK_MIN 4096
 #define BLOCK_MAX 65536

@@ -1,7 +1,7 @@
 /*
  * Replies in one piece: a look-up gets hundreds of small strings, and hiredis would make two allocations for
- * each. Here all replies of an exchange, with all that is in them, share a few blocks, which go with the last of
- * them; they look the same as hiredis' own, and belong to one thread.
+ * each. Here all replies of an exchange, with all that is in them, share a few blocks, which go with the last
+ * of them; they look the same as hiredis' own, and belong to one thread.
  */
 #ifndef STORE_REPLY_H
 #define STORE_REPLY_H
