@@ -29,6 +29,7 @@ static char *put_hex(char *at, uint32_t value)
     return at;
 }
 
+/* The kind must not be a hex digit: a set has none, and the rest could be its number. */
 static const char *make_key(const struct redis_names *names, struct arena *arena, char kind, uint32_t value)
 {
     char *key = arena_alloc(arena, names->n_prefix + 10), *at = key + names->n_prefix;
@@ -51,7 +52,7 @@ const char *redis_part_key(const struct redis_names *names, struct arena *arena,
 
 const char *redis_day_key(const struct redis_names *names, struct arena *arena, uint32_t day)
 {
-    return make_key(names, arena, 'c', day);
+    return make_key(names, arena, 'n', day);
 }
 
 static uint32_t low_mask(const struct redis_names *names)

@@ -5,7 +5,7 @@
  *      rf:<lexid>:<bucket>    set    packed members (backend.h), an intset: 8 bytes each
  *      rf:<lexid>:t<bucket>   set    the same, of Manku's tables
  *      rf:<lexid>:r<part>     hash   low bits of the campaign number ─▶ record (campaign.h)
- *      rf:<lexid>:c<day>      string counters of a day (backend.h), 32 bits each; ends after 7 days
+ *      rf:<lexid>:n<day>      string counters of a day (backend.h), 32 bits each; ends after 7 days
  *      rf:<lexid>:l<key>      string Cluster: who makes a new campaign with this smallest key; 5 s at most
  *
  * <lexid> has 16 hex digits, <bucket> bucket_bits, and <part> the high bits of the number: 2^(bucket_bits −

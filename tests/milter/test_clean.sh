@@ -90,9 +90,9 @@ if command -v redis-server >/dev/null; then
     pids="$pids $!"
     await listens "$port" || die "redis-server does not start"
     run Redis "redis://127.0.0.1:$port"
-    ends() { redis-cli -p "$port" --scan --pattern 'rf:*:c*' | while read -r key; do [ "$(redis-cli -p "$port" ttl "$key")" -gt 0 ] && echo ends; done; }
+    ends() { redis-cli -p "$port" --scan --pattern 'rf:*:n*' | while read -r key; do [ "$(redis-cli -p "$port" ttl "$key")" -gt 0 ] && echo ends; done; }
     check "Redis: the counters end by themselves" [ "$(ends)" = ends ]
-    size=$(redis-cli -p "$port" --scan --pattern 'rf:*:c*' | xargs redis-cli -p "$port" memory usage)
+    size=$(redis-cli -p "$port" --scan --pattern 'rf:*:n*' | xargs redis-cli -p "$port" memory usage)
     echo "# a day of counters takes $size bytes"
     check "Redis: a day of counters is bounded" [ "${size:-0}" -gt 0 -a "${size:-0}" -le 70000 ]
 fi
