@@ -30,13 +30,14 @@ struct bench {
     struct lexicon *lexicon;
     unsigned first, n; /* campaigns to report, or that there are */
     gint64 end;
-    gint next, done, failed, matched, round_trips;
+    gint next, done, failed, matched, round_trips, verified;
     gint64 slowest[THREADS];
 };
 
 struct result {
-    double trips; /* a look-up */
-    double cpu;   /* seconds of ours for a look-up */
+    double trips;    /* a look-up */
+    double verified; /* candidates of a look-up */
+    double cpu;      /* seconds of ours for a look-up */
     int done;
 };
 
@@ -119,6 +120,7 @@ static void look_up_some(struct bench *bench, unsigned thread)
         bench->slowest[thread] = MAX(bench->slowest[thread], g_get_monotonic_time() - before);
         g_atomic_int_inc(&bench->done);
         g_atomic_int_add(&bench->round_trips, (gint)match.round_trips);
+        g_atomic_int_add(&bench->verified, (gint)match.verified);
         if (known != (match.level != SIGNATURE_STRANGER))
             g_atomic_int_inc(&bench->failed);
         g_atomic_int_add(&bench->matched, match.level != SIGNATURE_STRANGER);
@@ -151,6 +153,7 @@ static double look_up(struct bench *bench, unsigned upto, unsigned threads, stru
     if (b.failed)
         printf("  %d look-ups FAILED or were wrong\n", b.failed);
     out->trips = b.done ? (double)b.round_trips / b.done : 0;
+    out->verified = b.done ? (double)b.verified / b.done : 0;
     out->cpu = b.done ? (used_cpu() - before) / b.done : 0;
     out->done = b.done;
     return b.done / took;
@@ -166,14 +169,14 @@ static uint64_t memory(struct store *store)
 static void climb(struct bench *bench, uint64_t empty, unsigned reporters)
 {
     struct result result;
-    printf("  %9s %12s %14s %16s %12s %10s\n", "campaigns", "reports/s", "look-ups/s", "one thread, us",
-           "bytes each", "trips");
+    printf("  %9s %12s %14s %16s %12s %10s %12s\n", "campaigns", "reports/s", "look-ups/s", "one thread, us",
+           "bytes each", "trips", "candidates");
     for (unsigned upto = 1000; upto <= (unsigned)campaigns; upto *= 10) {
         double reports = load(bench, upto, reporters);
         uint64_t used = memory(bench->store) - empty;
         double many = look_up(bench, upto, THREADS, &result), one = look_up(bench, upto, 1, &result);
-        printf("  %9u %12.0f %14.0f %16.1f %12.0f %10.2f\n", upto, reports, many, 1e6 / one,
-               (double)used / upto, result.trips);
+        printf("  %9u %12.0f %14.0f %16.1f %12.0f %10.2f %12.1f\n", upto, reports, many, 1e6 / one,
+               (double)used / upto, result.trips, result.verified);
         fflush(stdout);
     }
 }
@@ -285,6 +288,8 @@ static void compare(struct bench *bench, const char *socket)
     struct result result;
     printf("  %20s %16s %6s   %s\n", "look-ups/s, 4 threads", "redis-benchmark", "ratio",
            "processor a look-up: ours, its server's; of redis-benchmark's");
+    /* The copies made the server's table grow, which it does bit by bit as it is used. */
+    look_up(bench, (unsigned)campaigns, THREADS, &result);
     for (unsigned i = 0; i < TURNS; i++) {
         double before = server_cpu(socket), theirs_cpu;
         ours[i] = look_up(bench, (unsigned)campaigns, THREADS, &result);
@@ -297,9 +302,9 @@ static void compare(struct bench *bench, const char *socket)
     }
     qsort(ours, TURNS, sizeof *ours, by_size);
     qsort(ratio, TURNS, sizeof *ratio, by_size);
-    printf("  at %d campaigns: %.0f look-ups/s (at least 15000), %.2f of redis-benchmark's %u SRANDMEMBER "
-           "(at least 0.60), %.2f round trips (at most 2)\n\n",
+    printf("  at %d campaigns: %.0f look-ups/s, %.2f of redis-benchmark's %u SRANDMEMBER, %.2f round trips\n",
            campaigns, ours[TURNS / 2], ratio[TURNS / 2], K, result.trips);
+    puts("  (at 100000: at least 15000, at least 0.60, at most 2)\n");
 }
 
 static void bench_redis(const char *folder, struct lexicon *lexicon)
