@@ -138,8 +138,7 @@ static bool await_mails(struct filter *filter, int64_t end)
     return true;
 }
 
-/* Mail that begins meanwhile is still judged; then the slot is emptied, and what was quicker is waited for.
- */
+/* Mail that begins meanwhile is judged; then the slot is emptied, and what was quicker is waited for. */
 static void drain(struct filter *filter)
 {
     int64_t end = g_get_monotonic_time() + DRAIN_SECONDS * G_USEC_PER_SEC;

@@ -4,7 +4,7 @@
  * For each command of the MTA libmilter asks the kernel five times: is there something (poll), is there
  * something (poll), five bytes please (read), is there something (poll), the rest please (read). An MTA sends
  * some thirty commands a message, most of them headers, and nearly all in one packet: 150 calls for bytes
- * that are there already, a third of all that a message costs. libmilter has no place to put a buffer, so it
+ * that are there already, two fifths of what a message costs. libmilter has no place to put a buffer, so it
  * is put below it: the program is linked with libmilter.a, and the linker's --wrap sends the four calls of
  * all its objects here.
  *
@@ -38,8 +38,7 @@ struct ahead {
 static struct ahead none;
 static _Atomic(struct ahead *) table[FILES];
 
-/* The names are the linker's: what the program calls read() is __wrap_read(), and __real_read() is the C
- * library's. */
+/* The linker's names: what the program calls read() is __wrap_read(); the C library's is __real_read(). */
 ssize_t __real_read(int fd, void *bytes, size_t n);
 int __real_poll(struct pollfd *polls, nfds_t n, int timeout);
 int __real_accept(int fd, struct sockaddr *address, socklen_t *length);
@@ -118,8 +117,7 @@ static bool is_ready(const struct pollfd *poll)
     return ahead && ahead != &none;
 }
 
-/* Those with bytes in their buffers are ready at once; the others are asked about without waiting for them.
- */
+/* Those with bytes in their buffers are ready at once; the others are asked about, not waited for. */
 int __wrap_poll(struct pollfd *polls, nfds_t n, int timeout)
 {
     bool ready = false;

@@ -117,7 +117,7 @@ static int serve(const struct snapshot_source *source, struct snapshot *snapshot
     if (*config->milter.pid_file)
         unlink(config->milter.pid_file);
     metrics_server_stop(server);
-    snapshot_slot_empty(filter->slot);
+    snapshot_slot_empty(filter->slot); /* also where libmilter ended by itself, and nothing was drained */
     return status;
 }
 

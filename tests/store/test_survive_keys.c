@@ -26,6 +26,14 @@ static unsigned count_found(struct store *store)
     return found;
 }
 
+static bool is_a_set(struct servers_redis *server, const char *key)
+{
+    redisReply *type = servers_ask(server, "TYPE %s", key);
+    bool is_set = strcmp(type->str, "set") == 0;
+    freeReplyObject(type);
+    return is_set;
+}
+
 static void a_key_of_the_wrong_type_hides_no_more_than_its_own(void **state)
 {
     (void)state;
@@ -37,9 +45,7 @@ static void a_key_of_the_wrong_type_hides_no_more_than_its_own(void **state)
     assert_true(keys->elements > CAMPAIGNS);
     for (size_t i = 0; i < keys->elements; i++) {
         const char *key = keys->element[i]->str;
-        redisReply *type = servers_ask(server, "TYPE %s", key);
-        bool is_set = strcmp(type->str, "set") == 0;
-        freeReplyObject(type);
+        bool is_set = is_a_set(server, key);
         servers_do(server, "RENAME %s saved", key);
         servers_do(server, "SET %s garbage", key);
         unsigned found = count_found(store);
@@ -106,10 +112,7 @@ static void a_giant_set_made_by_hand_stops_nothing_and_goes(void **state)
     g_autofree char *giant = NULL;
     for (size_t i = 0, giants = 0; i < keys->elements && giants < 8; i++) {
         const char *key = keys->element[i]->str;
-        redisReply *type = servers_ask(server, "TYPE %s", key);
-        bool is_set = strcmp(type->str, "set") == 0;
-        freeReplyObject(type);
-        if (!is_set)
+        if (!is_a_set(server, key))
             continue;
         giants++;
         servers_do(server, "EVAL %s 1 %s", "for i = 1, 5000 do redis.call('SADD', KEYS[1], i) end return 1",
